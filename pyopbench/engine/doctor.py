@@ -140,8 +140,6 @@ def _check_machine(governor: str | None) -> Iterator[Check]:
     lack = f"less than {least} is free in {folder}; free some, or set {files.CACHE_VARIABLE}"
     is_full = free < LEAST_FREE_BYTES
     yield Check("cache", "custom_op, --tf", f"{formatting.byte_count(free)} free", lack if is_full else "")
-    lack = "" if machine.is_free() else "another run is measuring now; a run that you start waits for it"
-    yield Check("lock", "one run at a time", "free", lack)
     lack = f"the governor {governor} changes the frequency: sudo cpupower frequency-set --governor performance"
     steady = governor or "not reported by this system"
     yield Check("frequency", "steady times", steady, "" if governor in STEADY_GOVERNORS else lack)

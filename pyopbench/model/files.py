@@ -7,14 +7,12 @@ import importlib.util
 import os
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
 import platformdirs
-
-from pyopbench.model.errors import BadInput
 
 CACHE_VARIABLE = "XDG_CACHE_HOME"
 
@@ -53,23 +51,24 @@ def cache_folder(name: str) -> Path:
 def make_cache_folder(name: str) -> Path:
     """Return a folder of the cache, created if necessary."""
     folder = cache_folder(name)
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(
-            f"cannot create a folder in the cache: {error}",
-            received=folder,
-            hint=f"set {CACHE_VARIABLE} to a folder that you can write to",
-        ) from error
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 
 @contextmanager
-def hold_lock(path: Path) -> Iterator[None]:
-    """Hold the flock of a file, which is created; the lock ends with the process."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def hold_lock(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold the flock of a file, which is created; while another process has it, wait, after one call of `waiting`.
+
+    The lock ends with the process. Nothing is written to the file: to lock it, a user only has to be able to read it.
+    """
+    creates = 0 if path.exists() else os.O_CREAT  # with it, Linux lets nobody open what another user has made in /tmp
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | creates, 0o644)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import math
 import os
@@ -14,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from pyopbench.model.errors import BadInput
+from pyopbench.model.files import hold_lock
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 """New at each start of a Linux kernel, and the same in all containers on it. A machine id is no help: nodes that start
@@ -114,8 +113,7 @@ def offer_memory(process: int) -> None:
         (PROC / str(process) / "oom_score_adj").write_text(FIRST_TO_GO, encoding="ascii")
 
 
-# Its lock: a file in a folder that all users share, locked by flock(2), so that it ends with its process. Nothing is
-# written to it: to lock it, a user only has to be able to read it.
+# Its lock, in a folder that all users share.
 
 
 def lock_path() -> Path:
@@ -129,44 +127,9 @@ def hold_machine(waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
     if HELD in os.environ:
         yield
         return
-    with _open_lock() as descriptor:
-        if not _take(descriptor):
-            waiting()
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with hold_lock(lock_path(), waiting):
         os.environ[HELD] = str(os.getpid())
         try:
             yield
         finally:
             del os.environ[HELD]
-
-
-def is_free() -> bool:
-    """Whether nobody measures on this machine at this moment."""
-    with _open_lock() as descriptor:
-        return _take(descriptor)
-
-
-@contextmanager
-def _open_lock() -> Iterator[int]:
-    path = lock_path()
-    creates = 0 if path.exists() else os.O_CREAT  # with it, Linux lets nobody open what another user has made in /tmp
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | creates, 0o644)
-    except OSError as error:
-        raise BadInput(
-            "the lock that keeps two runs from measuring at once cannot be used",
-            received=f"{path}: {error}",
-            hint=f"remove it if nothing is being measured, or set {LOCK_FOLDER_VARIABLE} to another folder",
-        ) from error
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _take(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
