@@ -331,7 +331,7 @@ def _choose(
     spread = usual_spread(shares_of(costs.launch_medians(ratios, "ratio", UNIT)).values())
     contrasts = contrasts_of(ratios.rename(columns={"case": "label"}).assign(size=size), CURRENT, frozenset(), spread)
     candidates = [
-        Candidate(key, "port" if arrangements[key].is_port else "callback", arrangements[key].effort)
+        Candidate(key, "port" if arrangements[key].action == "port" else "callback", arrangements[key].effort)
         for key in contrasts.labels
         if key != CURRENT
     ]

@@ -120,14 +120,12 @@ class Case:
     @property
     def arrangement(self) -> str:
         """The key of an arrangement in mode `pipeline:ARRANGEMENT`; empty in any other mode."""
-        kind, _, key = self.mode.partition(":")
-        return key if kind == PIPELINE else ""
+        return self.mode.partition(":")[2] if self.kind == PIPELINE else ""
 
     @property
     def threads(self) -> int | None:
         """How many threads call at once in mode `threads:N`; None in any other mode."""
-        kind, _, number = self.mode.partition(":")
-        return int(number) if kind == THREADS else None
+        return int(self.mode.partition(":")[2]) if self.kind == THREADS else None
 
     @property
     def group(self) -> str:

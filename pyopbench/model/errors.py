@@ -127,10 +127,6 @@ class Unsupported(PyopbenchError):
     """A variant cannot exist here, found out only by building it; the case is recorded with the reason."""
 
 
-class Elsewhere(PyopbenchError):
-    """A case that was asked for on a GPU landed on the CPU; its time would be that of another device."""
-
-
 class Elided(PyopbenchError):
     """Copies of an op that a graph was built with are not all executed, so their cost is unknown."""
 

@@ -56,9 +56,8 @@ def seconds_interval(value: float | None, low: float | None, high: float | None)
     shown = f"{number(value / scale)} {unit}"
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return shown
-    ends = [number(bound / scale) for bound in (low, high)]
-    # A dash before a minus would have to be read twice.
-    return f"{shown} ({(' to ' if any(end.startswith(('-', '−')) for end in ends) else '–').join(ends)})"
+    dash = " to " if low < 0 else "–"  # a dash before a minus would have to be read twice
+    return f"{shown} ({number(low / scale)}{dash}{number(high / scale)})"
 
 
 def ratio(value: float | None) -> str:
@@ -102,9 +101,7 @@ def points(share: float | None) -> str:
     """
     if share is None or not math.isfinite(share) or abs(share) > LARGEST_SHARE:
         return percent(share)
-    rounded = round(share * 100, 0 if abs(share) >= 0.1 else 1)
-    shown = f"{abs(rounded):.1f}".removesuffix(".0")
-    return f"{'−' if rounded < 0 else ''}{shown}%"
+    return percent(round(share, 2 if abs(share) >= 0.1 else 3)).replace("-", "−")
 
 
 def is_too_noisy(time: float, high: float) -> bool:

@@ -49,12 +49,6 @@ class Own:
     is_random: bool = False  # the body draws random numbers, so that it is seeded before each call
     keywords: tuple[str, ...] = ()  # names of the last inputs, which the user's function takes by name
 
-    @property
-    def ported(self) -> tuple[str, ...]:
-        """The bodies that ports are made from without anybody writing them: the user's, by the names of `Op`."""
-        has_numpy = self.py_function is None or self.computes_on_arrays
-        return ("numpy",) if has_numpy else tuple(sorted(self.tried))
-
 
 @dataclass(frozen=True)
 class Op:
@@ -108,10 +102,6 @@ class Op:
     def is_on_tensors(self) -> bool:
         """Is the NumPy body only the reference, because the user's computes with TensorFlow?"""
         return self.own is not None and self.own.py_function is not None and not self.own.computes_on_arrays
-
-    def is_tried(self, body: str) -> bool:
-        """Did nobody write this body for the op, so that its failure is no error?"""
-        return self.own is not None and body in self.own.tried
 
     def exists_at(self, size: int) -> bool:
         """Can inputs of this size be made? An op of one size, or of examples, has only its own sizes."""

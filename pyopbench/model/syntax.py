@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import decode_source
 from pathlib import Path
-from types import UnionType
 from typing import TypeAlias
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -143,54 +142,50 @@ def globals_read(statement: ast.stmt) -> set[str]:
     return {one.id for one in free_names(statement)} - {*names_bound(statement)}
 
 
-def free_names(node: ast.AST) -> list[ast.Name]:
-    """Return the places where a statement or a lambda reads names that no function inside of it binds.
+def free_names(node: ast.AST, scopes: tuple[Scope, ...] = ()) -> Iterator[ast.Name]:
+    """Yield the places where a statement or a lambda reads names that no function inside of it binds.
 
-    What a statement of the top level binds itself counts as free: it is a name of the module.
+    What a statement of the top level binds itself counts as free: it is a name of the module. `scopes` are those that
+    the node is in, from without.
     """
-    names: list[ast.Name] = []
-    _find_free(node, (), names)
-    return names
-
-
-def _find_free(node: ast.AST, scopes: tuple[Scope, ...], found: list[ast.Name]) -> None:
     if isinstance(node, ast.Name):
         if isinstance(node.ctx, ast.Load) and not any(node.id in names for _, names in scopes):
-            found.append(node)
-        return
-    if not isinstance(node, (*DEFINITIONS, ast.Lambda, *COMPREHENSIONS)):
-        is_local = isinstance(node, ast.AnnAssign) and bool(scopes) and not scopes[-1][0]
-        for child in ast.iter_child_nodes(node):
-            if not (is_local and child is node.annotation):  # type: ignore[attr-defined] # which is never evaluated
-                _find_free(child, scopes, found)
+            yield node
         return
     outside, inside = _parts_of_scope(node)
+    is_local = isinstance(node, ast.AnnAssign) and bool(scopes) and not scopes[-1][0]
     for part in outside:
-        _find_free(part, scopes, found)
-    seen = tuple(one for one in scopes if not one[0])
-    own = (isinstance(node, ast.ClassDef), frozenset(local_names(node)))
-    for part in inside:
-        _find_free(part, (*seen, own), found)
+        if not (is_local and part is node.annotation):  # type: ignore[attr-defined] # which is never evaluated
+            yield from free_names(part, scopes)
+    if inside:
+        seen = tuple(one for one in scopes if not one[0])
+        own = (isinstance(node, ast.ClassDef), frozenset(local_names(node)))
+        for part in inside:
+            yield from free_names(part, (*seen, own))
 
 
 def _parts_of_scope(node: ast.AST) -> tuple[list[ast.AST], list[ast.AST]]:
-    """Return what of a function, class or comprehension is evaluated outside of it, and what inside."""
+    """Return what of a function, class or comprehension is evaluated outside of it, and what inside.
+
+    Any other node is no scope of its own.
+    """
     if isinstance(node, COMPREHENSIONS):
         first, *others = node.generators
         values = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
         return [first.iter], [*values, first.target, *first.ifs, *others]
     if isinstance(node, ast.ClassDef):
         return [*node.decorator_list, *node.bases, *node.keywords], list(node.body)
-    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return list(ast.iter_child_nodes(node)), []
     outside: list[ast.AST] = [*getattr(node, "decorator_list", ()), node.args]
     outside += [node.returns] if getattr(node, "returns", None) is not None else []  # type: ignore[union-attr, list-item]
     return outside, list(node.body) if isinstance(node.body, list) else [node.body]
 
 
-def root_of(node: ast.AST, parts: type[ast.AST] | UnionType = ast.Attribute) -> ast.AST:
-    """Return the expression at which one of attributes begins, `a` of `a.b.c`; with other `parts`, also of items."""
-    while isinstance(node, parts):
-        node = node.value  # type: ignore[attr-defined]
+def root_of(node: ast.AST) -> ast.AST:
+    """Return the expression at which one of attributes begins, `a` of `a.b.c`."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
     return node
 
 
@@ -208,16 +203,6 @@ def local_names(scope: ast.AST) -> set[str]:
     outside = [node.names for node in own_nodes(scope) if isinstance(node, ast.Global | ast.Nonlocal)]
     body: list[ast.AST] = scope.body if isinstance(scope.body, list) else [scope.body]  # type: ignore[attr-defined]
     return names.union(*map(names_bound, body)).difference(*outside)
-
-
-def defaults_of(arguments: ast.arguments) -> dict[str, ast.expr]:
-    """Return the defaults of the parameters that have one, by name."""
-    positional = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
-    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    without = len(positional) - len(arguments.defaults)
-    return dict(zip(positional[without:], arguments.defaults, strict=True)) | {
-        one.arg: default for one, default in named if default is not None
-    }
 
 
 def names_bound(statement: ast.AST) -> list[str]:

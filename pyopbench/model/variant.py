@@ -95,7 +95,7 @@ class Variant:
 
     def is_attempt_for(self, op: Op) -> bool:
         """Did nobody write it for this op, so that where it fails or differs it is `unsupported` and no error?"""
-        return self.is_attempt or op.is_tried(self.body)
+        return self.is_attempt or (op.own is not None and self.body in op.own.tried)
 
 
 def port_words(words: Sequence[str], variant: str, out: str) -> list[str]:

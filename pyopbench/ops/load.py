@@ -116,7 +116,8 @@ def _describe_op(op: Op) -> dict[str, Any]:
         "sizes": list(op.sizes),
         "quick_sizes": list(op.quick_sizes),
         "size_unit": op.size_unit,
-        **({"own": True, "tried": list(op.own.ported)} if op.own is not None else {}),
+        # The bodies that ports are made from without anybody writing them.
+        **({"own": True, "tried": sorted(op.own.tried) if op.is_on_tensors else ["numpy"]} if op.own else {}),
     }
 
 
