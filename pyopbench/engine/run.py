@@ -25,7 +25,7 @@ from pyopbench.engine.worker_process import Worker
 from pyopbench.judge import judge
 from pyopbench.judge.comparison import gate
 from pyopbench.model import formatting, machine
-from pyopbench.model.case import Case, by_placement, place_and_rest
+from pyopbench.model.case import Case, by_placement
 from pyopbench.model.machine import usable_cores
 from pyopbench.store.run import OpenRun
 from pyopbench.store.types import EndedLine, GroupLine, LookLine
@@ -409,7 +409,7 @@ def _turns(batch: Sequence[Launch], rng: random.Random) -> dict[str, list[Launch
             open_.setdefault(group, []).append(launch)
     neighbours: dict[str, list[str]] = {}
     for group in sorted(open_):
-        neighbours.setdefault(place_and_rest(group)[1], []).append(group)
+        neighbours.setdefault(group.rpartition("/")[0], []).append(group)
     rests = sorted(neighbours)
     rng.shuffle(rests)
     groups = [group for rest in rests for group in rng.sample(neighbours[rest], len(neighbours[rest]))]

@@ -148,17 +148,11 @@ class Case:
         return replace(self, direction="forward", gradient=NO_GRADIENT)
 
 
-def place_and_rest(group: str) -> tuple[str, str]:
-    """Return the placement of a group, and the rest of its key, which is the same on other placements."""
-    rest, _, placement = group.rpartition("/")
-    return placement, rest
-
-
 def by_placement(groups: Iterable[str]) -> dict[str, list[str]]:
     """Return groups by their placement, in their order: a process can measure only one placement."""
     found: dict[str, list[str]] = {}
     for group in groups:
-        found.setdefault(place_and_rest(group)[0], []).append(group)
+        found.setdefault(group.rpartition("/")[2], []).append(group)
     return found
 
 

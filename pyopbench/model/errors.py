@@ -113,8 +113,7 @@ class Interrupted(KeyboardInterrupt):
 
     def __init__(self, folder: object, hint: str) -> None:
         self.folder, self.hint = folder, hint
-        details = (("stored", folder), ("next", hint))
-        super().__init__("\n".join(["interrupted", *(f"{detail_label(name)}{text}" for name, text in details)]))
+        super().__init__(f"interrupted; what was finished is stored in {folder}\n{hint}")
 
 
 class WrongResult(PyopbenchError):

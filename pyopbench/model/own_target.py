@@ -187,19 +187,14 @@ def usual_baseline(ops: Sequence[str], own: OwnOps, variants: Sequence[str] = ()
 
 
 def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:
-    if bool(function) != bool(inputs):
-        raise BadInput(
-            "a function needs an example of each of its arguments, and a file has its own",
-            received=f"--input with {text}" if inputs else f"{text} without --input",
-            hint="give --input once for each argument of a function: a Python expression with np and rng, or a .npy "
-            'file; for example --input "np.zeros((480, 640, 3), np.uint8)"',
-        )
     names = [split_input(one)[0] for one in inputs]
-    if names != [*[""] * names.count(""), *dict.fromkeys(filter(None, names))]:
+    is_in_order = names == [*[""] * names.count(""), *dict.fromkeys(filter(None, names))]
+    if bool(function) != bool(inputs) or not is_in_order:
         raise BadInput(
-            "named inputs must come last, each once",
-            received=" ".join(f"--input {one!r}" for one in inputs),
-            hint="give --input EXPR for each positional argument, then --input NAME=EXPR",
+            "a function needs an example of each of its arguments, those by name last and once; a file has its own",
+            received=" ".join([text, *(f"--input {one!r}" for one in inputs)]),
+            hint="give --input once for each argument of a function, or --input NAME=...: a Python expression with np "
+            'and rng, or a .npy file; for example --input "np.zeros((480, 640, 3), np.uint8)"',
         )
     for one in inputs:
         if not (expression := split_input(one)[1]).endswith(".npy"):

@@ -30,12 +30,7 @@ class Environment:
     @property
     def text(self) -> str:
         """What is asked for, in words."""
-        parts = [
-            f"TensorFlow {self.tf}" if self.tf else "",
-            ", ".join(self.packages),
-            f"Python {self.python}" if self.python else "",
-        ]
-        return " with ".join(filter(None, parts)) or "the installed packages"
+        return f"TensorFlow {self.label}" if self.tf else self.label or "the installed packages"
 
     @property
     def label(self) -> str:

@@ -85,9 +85,7 @@ class Source:
                 last = node.end_lineno or node.lineno
             elif isinstance(node, DEFINITIONS):
                 break
-        begin = self.starts[last]
-        is_in_line = begin and self.data[begin - 1 : begin] != b"\n"  # the last line of the file has no line end
-        return begin, begin, ("\n" if is_in_line else "") + "".join(f"{one}\n" for one in statements)
+        return self.starts[last], self.starts[last], "".join(f"{one}\n" for one in statements)
 
 
 @cache

@@ -99,11 +99,5 @@ class Variant:
 
 
 def port_words(words: Sequence[str], variant: str, out: str) -> list[str]:
-    """Return the command line that writes a port.
-
-    Args:
-        words: what names the op on a command line, with its inputs.
-        variant: one of `PORTABLE`.
-        out: the file that is written.
-    """
+    """Return the command line that writes a port of the op that `words` name, with its inputs, into the file `out`."""
     return ["pyopbench", "port", *words, "--to", variant, "--out", out]

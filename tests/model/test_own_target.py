@@ -50,7 +50,7 @@ def test_a_function_named_like_another_op_gets_its_module_in_front(module: Path)
     [
         ("module:3x", ["1"], "'module:3x'"),
         ("../module:f", ["1"], "'../module:f'"),
-        ("module:f", [], "module:f without --input"),
+        ("module:f", [], "module:f"),
         ("module:f", ["1 +"], "--input '1 +'"),
         ("module:f", ["\0"], f"--input {chr(0)!r}"),
     ],
