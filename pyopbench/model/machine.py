@@ -64,9 +64,8 @@ def describe() -> dict[str, Any]:
 
 def cpu_model() -> str | None:
     """Return the name of the processor; None if the system does not report it."""
-    pairs = (line.partition(":") for line in (read_system_file("/proc/cpuinfo") or "").splitlines())
-    names = (value.strip() for key, _, value in pairs if key.strip() == "model name")
-    return next(names, None) or platform.processor() or None
+    named = re.search(r"^model name\s*: (.+)", read_system_file("/proc/cpuinfo") or "", re.MULTILINE)
+    return named[1] if named else platform.processor() or None
 
 
 def read_system_file(path: str | Path) -> str | None:
