@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pyopbench.model import formatting
-from pyopbench.model.case import DIRECTIONS, Case, Label
+from pyopbench.model.case import DIRECTIONS, Case, make_label
 from pyopbench.model.errors import BadInput
 from pyopbench.stats import costs, estimate
 
@@ -43,8 +43,8 @@ def usual_gradients(catalogue: Catalogue, variant: str) -> list[str]:
 
 
 def label_of(catalogue: Catalogue, variant: str, gradient: str) -> str:
-    """Return the text of the `Label` of a case, as frames and reports hold it."""
-    return str(Label.of(variant, gradient, usual_gradients(catalogue, variant)))
+    """Return the label of a case, as frames and reports hold it."""
+    return make_label(variant, gradient, usual_gradients(catalogue, variant))
 
 
 def standing(gradient: str, order: Sequence[str]) -> tuple[float, str]:

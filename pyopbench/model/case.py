@@ -210,28 +210,15 @@ class Failure:
         return cls(case.id, status, describe_error(error), launch)
 
 
-@dataclass(frozen=True)
-class Label:
-    """A variant, and its gradient where that is not the variant's usual one; None for a case that has none."""
+def make_label(variant: str, gradient: str, gradients: Sequence[str]) -> str:
+    """Return the label of a case: its variant, and after a `+` its gradient if that is not the usual, the first."""
+    is_usual = gradient == NO_GRADIENT or list(gradients[:1]) == [gradient]
+    return variant if is_usual else f"{variant}+{gradient}"
 
-    variant: str
-    gradient: str | None = None
 
-    def __str__(self) -> str:
-        """Return the text of the label: `variant`, or `variant+gradient`."""
-        return self.variant if self.gradient is None else f"{self.variant}+{self.gradient}"
-
-    @classmethod
-    def parse(cls, text: str) -> Label:
-        """Read a label back from its text. Any text is a label: what follows the first `+` is the gradient."""
-        variant, _, gradient = text.partition("+")
-        return cls(variant, gradient or None)
-
-    @classmethod
-    def of(cls, variant: str, gradient: str, gradients: Sequence[str]) -> Label:
-        """Return the label of a case, by the gradients that its variant can have, the usual one first."""
-        is_usual = gradient == NO_GRADIENT or list(gradients[:1]) == [gradient]
-        return cls(variant, None if is_usual else gradient)
+def variant_in(label: str) -> str:
+    """Return the variant of a label."""
+    return label.partition("+")[0]
 
 
 # Where the memory of a tensor can be, and the routes between the places.
