@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import product
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from pyopbench.model.errors import BadInput, Elided, Unsupported, WrongResult, describe_error
 
@@ -221,18 +220,9 @@ def variant_in(label: str) -> str:
     return label.partition("+")[0]
 
 
-# Where the memory of a tensor can be, and the routes between the places.
-
 HOST, DEVICE = "host", "device"
-PLACES = (HOST, DEVICE)
-
-
-class Route(NamedTuple):
-    """From where to where: the place of the inputs of a call, and the place where its result is used."""
-
-    inputs: str
-    result: str
-
-
-ROUTES = tuple(Route(*places) for places in product(PLACES, PLACES))
+"""Where the memory of a tensor can be."""
+Route: TypeAlias = tuple[str, str]
+"""From where to where: the place of the inputs of a call, and the place where its result is used."""
+ROUTES: tuple[Route, ...] = ((HOST, HOST), (HOST, DEVICE), (DEVICE, HOST), (DEVICE, DEVICE))
 """Every route, in the order of tables."""
