@@ -219,9 +219,8 @@ def _resumable(folder: Path) -> Iterator[None]:
                 folder.rmdir()
         elif isinstance(error, KeyboardInterrupt) and is_run(folder):
             command = stored_run.resume_command(open_run(folder))
-            raise Interrupted(
-                folder, f"{command} continues it; pyopbench.read({str(folder)!r}) judges the measurements so far"
-            ) from None
+            hint = f"{command} continues it; pyopbench.read({str(folder)!r}) judges the measurements so far"
+            raise Interrupted(folder, hint) from None
         raise
 
 

@@ -234,10 +234,7 @@ def open_judged(  # noqa: PLR0913 - the options of `read`
     requires: Sequence[str],
     fail_on: str | None,
 ) -> tuple[list[Source], Judging, Path, str | None]:
-    """Open results; the arguments are those of `read`.
-
-    Returns them, how to judge them, the folder of their report, and the slowdown that fails a run on several sides.
-    """
+    """Open results, and return how to judge them, the folder of their report, and the slowdown that fails too."""
     if not paths:
         raise BadInput("no results are named", received="nothing", hint='for example "results/reference"')
     sources = list(open_sources(paths))
