@@ -108,8 +108,8 @@ class Case:
                 received=repr(key),
                 hint="op/variant/gradient/direction/mode/dtype/size/placement; `pyopbench run --list --json` shows ids",
             )
-        *names, size, placement = key.split("/")
-        return cls(*names, int(size), placement)
+        op, variant, gradient, direction, mode, dtype, size, placement = key.split("/")
+        return cls(op, variant, gradient, direction, mode, dtype, int(size), placement)
 
     @property
     def kind(self) -> str:
