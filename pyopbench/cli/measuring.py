@@ -14,7 +14,6 @@ from pyopbench.cli.options import WHAT, out_option, what_option
 from pyopbench.model.arrangement import STEP_ELEMENTS
 from pyopbench.model.case import GPU, MINIMUM_EFFECT, Axes
 from pyopbench.model.errors import BadInput
-from pyopbench.model.side import combine_environments
 
 if TYPE_CHECKING:
     from pyopbench.engine.port import WrittenPort
@@ -88,6 +87,7 @@ def run(
     from pyopbench.api.listeners import listener_here
     from pyopbench.api.measure import plan_run, read_axes
     from pyopbench.cli.run import measure_and_report, print_plan
+    from pyopbench.model.side import combine_environments
 
     usual = Axes(quick=quick, parts=not rev)
     axes, own = read_axes(usual, ops or (), inputs or (), seed_with, axis or (), variants or ())

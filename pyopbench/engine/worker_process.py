@@ -20,10 +20,10 @@ from typing import IO, Any, Literal, TypeAlias, TypeVar
 
 from pyopbench.engine import environments
 from pyopbench.model import machine
-from pyopbench.model.checkout import Checkout
 from pyopbench.model.child_process import MARKER_BYTES, MARKER_VARIABLE, Marker, end_group
 from pyopbench.model.errors import WorkerLost
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
+from pyopbench.model.side import Checkout
 
 START_TIMEOUT_SECONDS = 180.0
 """Importing TensorFlow from a cold disk takes tens of seconds on a busy machine."""

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.case import CONTROL_SUFFIX
-from pyopbench.model.checkout import require_from_checkout
 from pyopbench.model.discover import CONTROLS, OBJECTS, PACKAGE, find
 from pyopbench.model.errors import BadInput, describe_error
 from pyopbench.model.files import load_file
 from pyopbench.model.op import Op
+from pyopbench.model.side import require_from_checkout
 from pyopbench.model.variant import Variant
 from pyopbench.ops.cost_components import COST_COMPONENTS, twin_of
 from pyopbench.ops.own.load import OWN_OPS, load_own

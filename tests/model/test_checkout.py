@@ -10,10 +10,9 @@ from types import ModuleType
 
 import pytest
 
-from pyopbench.model import checkout
-from pyopbench.model.checkout import Checkout, require_from_checkout
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import Target, own_ops
+from pyopbench.model.side import CHECKOUT_VARIABLE, Checkout, require_from_checkout
 
 
 @pytest.fixture
@@ -60,11 +59,11 @@ def test_a_worker_finds_ops_and_modules_in_the_checkout(
     assert own["op"].place == str(made.folder / "src" / "op.py")
     here = tmp_path.resolve()
     assert own["op"].inputs == (str(here / "x.npy"), f"y={here / 'y.npy'}", "z=1"), "inputs are the command line's"
-    assert json.loads(found[checkout.VARIABLE])["folder"] == str(made.folder)
+    assert json.loads(found[CHECKOUT_VARIABLE])["folder"] == str(made.folder)
 
 
 def test_a_module_from_the_working_tree_is_refused(made: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {checkout.VARIABLE: made.variables()[checkout.VARIABLE]}
+    told = {CHECKOUT_VARIABLE: made.variables()[CHECKOUT_VARIABLE]}
     module = ModuleType("helper_of_a_test")
     monkeypatch.setitem(sys.modules, "helper_of_a_test", module)
     for allowed in (made.folder / "helper.py", made.repository / "v" / "site-packages" / "helper.py"):

@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pyopbench.model.checkout import is_installed
 from pyopbench.model.errors import PyopbenchError
+from pyopbench.model.side import is_installed
 from pyopbench.model.syntax import DEFINITIONS, Function, Source, bindings, read_source
 from pyopbench.ports.extract.values import NotWritable
 
