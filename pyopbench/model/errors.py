@@ -97,13 +97,6 @@ class WorkerLost(PyopbenchError):
     exit_code = EXIT_NOTHING
 
 
-class InternalError(PyopbenchError):
-    """pyopbench itself failed, and neither the input nor a measurement is to blame (exit code 70)."""
-
-    exit_code = 70
-    """`EX_SOFTWARE` of sysexits.h: none of the codes by which a gate passes or fails, and no bad input."""
-
-
 class Interrupted(KeyboardInterrupt):
     """Measuring from Python was interrupted; what was finished is stored.
 

@@ -9,7 +9,6 @@ import pytest
 
 from pyopbench.model.errors import (
     BadInput,
-    InternalError,
     NothingMeasured,
     PyopbenchError,
     WorkerLost,
@@ -31,7 +30,6 @@ def test_an_error_says_what_received_legal_and_next() -> None:
     ("kind", "code"),
     [
         *((BadInput, 2), (NothingMeasured, 3), (WorkerLost, 3), (WrongResult, 1), (PyopbenchError, 2)),
-        (InternalError, 70),
     ],
 )
 def test_every_error_has_the_exit_code_that_the_command_line_promises(kind: type[PyopbenchError], code: int) -> None:
