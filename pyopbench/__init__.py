@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pyopbench.model.case import Case
     from pyopbench.model.errors import (
         BadInput,
-        CannotStore,
         Interrupted,
         NothingMeasured,
         PyopbenchError,
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadInput",
-    "CannotStore",
     "Case",
     "Interrupted",
     "NothingMeasured",
@@ -47,7 +45,7 @@ __version__ = "0.1.0"
 
 _MODULES = {
     **dict.fromkeys(
-        ("BadInput", "CannotStore", "Interrupted", "NothingMeasured", "PyopbenchError", "WorkerLost", "WrongResult"),
+        ("BadInput", "Interrupted", "NothingMeasured", "PyopbenchError", "WorkerLost", "WrongResult"),
         "pyopbench.model.errors",
     ),
     "Case": "pyopbench.model.case",

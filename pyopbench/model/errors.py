@@ -81,10 +81,6 @@ class BadInput(PyopbenchError):
         return BadInput(plain["message"], received=plain["received"], legal=plain["legal"], hint=plain["hint"])
 
 
-class CannotStore(PyopbenchError):
-    """A finished measurement cannot be stored; earlier ones are kept (exit code 2)."""
-
-
 class NothingMeasured(PyopbenchError):
     """The run or the results have no measurement at all (exit code 3)."""
 
