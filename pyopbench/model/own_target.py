@@ -136,7 +136,7 @@ def read_target(text: str, inputs: Sequence[str], taken: Sequence[str], seed_wit
     is_file = place.endswith(".py")
     if (function and not function.isidentifier()) or not (is_file or (function and MODULE.fullmatch(place))):
         raise BadInput("not an op", received=repr(text), legal=LEGAL, hint=f"for example {place}:my_function")
-    tree = _parse(Path(place).read_bytes(), place, "a file that Python can parse") if is_file else None
+    tree = _parse(Path(place), place, "a file that Python can parse") if is_file else None
     place = str(real_path(place)) if is_file else place
     _check_inputs(text, function, inputs)
     _parse(seed_with, "--seed-with", "a Python statement, such as np.random.seed({seed})")
@@ -158,7 +158,7 @@ def read_program(text: str) -> str:
             received=repr(text),
             hint="name a function without arguments that returns a tf.data.Dataset: --program train.py:make_dataset",
         )
-    _parse(Path(place).read_bytes(), place, "a file that Python can parse")
+    _parse(Path(place), place, "a file that Python can parse")
     return f"{real_path(place)}:{function}"
 
 
@@ -201,12 +201,12 @@ def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:
             _parse(expression, "--input", "a Python expression, such as rng.random((100, 3))", mode="eval")
 
 
-def _parse(source: str | bytes, place: str, legal: str, mode: str = "exec") -> ast.AST:
+def _parse(source: str | Path, place: str, legal: str, mode: str = "exec") -> ast.AST:
     """Return a file, or the value of an option, as a tree."""
     try:
-        return ast.parse(source, place, mode=mode)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        received = place if isinstance(source, bytes) else f"{place} {source!r}"
+        return ast.parse(source if isinstance(source, str) else source.read_bytes(), place, mode=mode)
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        received = place if isinstance(source, Path) else f"{place} {source!r}"
         message = f"{type(error).__name__}: {error}"
         raise BadInput(message, received=received, legal=legal, hint="fix it and try again") from error
 

@@ -48,6 +48,8 @@ def test_a_function_named_like_another_op_gets_its_module_in_front(module: Path)
 @pytest.mark.parametrize(
     ("text", "inputs", "received"),
     [
+        ("missing.py", [], "missing.py"),
+        ("missing.py:f", ["1"], "missing.py"),
         ("module:3x", ["1"], "'module:3x'"),
         ("../module:f", ["1"], "'../module:f'"),
         ("module:f", [], "module:f"),
