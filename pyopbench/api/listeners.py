@@ -9,8 +9,6 @@ from typing import TypeAlias, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, SpinnerColumn, TextColumn
-from rich.progress import Progress as ProgressBar
 
 from pyopbench.api.console import err, say, say_error
 from pyopbench.engine import environments, run, stored_run
@@ -25,7 +23,7 @@ from pyopbench.store.run import OpenRun
 from pyopbench.store.types import EndedLine
 
 LONGEST_CASE = 26
-"""Characters of what is being measured; with it the bar and the time left fit a terminal of 80 columns."""
+"""Characters of what is being measured; with it the time left fits a terminal of 80 columns."""
 REDRAWS_PER_SECOND = 2
 """The parent shares the cores with what is measured."""
 SECONDS_BETWEEN_LINES = 30.0
@@ -37,7 +35,7 @@ ShowProgress: TypeAlias = Callable[[Progress], None]
 
 
 class Listener:
-    """Shows on a console how a run goes: on a terminal a bar and a spinner, in a pipe lines of progress.
+    """Shows on a console how a run goes: on a terminal a spinner with a line, in a pipe lines of progress.
 
     A line is printed every `SECONDS_BETWEEN_LINES`, and at each change of the stage or of the number of workers.
     """
@@ -60,28 +58,17 @@ class Listener:
 
         The function that is yielded is called with every group, before it is prepared or sampled.
         """
-        columns = (
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=8),
-            TextColumn("{task.fields[left]}"),
-        )
         console = self.console
-        is_piped = not console.is_terminal
-        with ProgressBar(
-            *columns, console=console, refresh_per_second=REDRAWS_PER_SECOND, transient=True, disable=is_piped
-        ) as bar:
-            task = bar.add_task("starting", total=1.0, left="")
-            last_stage, last_change = "", ("", 0)
-            last_line = 0.0
+        last_stage, last_change, last_line = "", ("", 0), 0.0
+        with console.status("starting", refresh_per_second=REDRAWS_PER_SECOND) as status:
 
             def show(step: Progress) -> None:
                 nonlocal last_stage, last_change, last_line
                 left = "" if step.seconds_left is None else f"at most {formatting.duration(step.seconds_left)} left"
-                bar.update(task, description=escape(describe(step)), completed=step.done / step.total, left=left)
+                status.update(escape(f"{describe(step)}  {left}"))
                 change, stage = (step.doing, step.workers), stage_text(step)
                 is_due = change != last_change or self._clock() - last_line >= SECONDS_BETWEEN_LINES
-                if is_piped and is_due and stage != last_stage:
+                if not console.is_terminal and is_due and stage != last_stage:
                     groups = f"{step.total:,} of {step.planned:,} groups"
                     console.print(", ".join(filter(None, (stage, groups, left))))
                     last_stage, last_change, last_line = stage, change, self._clock()
@@ -108,7 +95,6 @@ def listener_here(*, progress: bool = True) -> Listener:
 def describe(step: Progress) -> str:
     """Return where a run is, and the op, mode, dtype and size that are being measured, by all variants interleaved."""
     where = f"{stage_text(step)} {step.done + 1}/{step.total}"
-    # A bar prints its texts itself, and a run that is resumed may name anything.
     return f"{where} {formatting.shorten(printable(step.group).replace('/', ' '), LONGEST_CASE)}"
 
 
