@@ -38,11 +38,6 @@ CHANGING = (
 """Parts of messages that are numbered or placed anew in every process, and what stands for them."""
 
 
-def detail_label(name: str) -> str:
-    """Return the label of a detail of an error, padded so that the texts after it are aligned."""
-    return f"  {name}:".ljust(12)
-
-
 class PyopbenchError(Exception):
     """Base of every error that pyopbench raises on purpose; `exit_code` is what the command line returns."""
 
@@ -57,9 +52,12 @@ class PyopbenchError(Exception):
 
     @property
     def details(self) -> list[tuple[str, str]]:
-        """The value received, the legal ones and the next step, as far as there are any: each a label and its text."""
+        """The value received, the legal ones and the next step, as far as there are any: each a label and its text.
+
+        Labels are padded so that the texts after them are aligned.
+        """
         details = (("received", self.received), ("legal", self.legal), ("next", self.hint or None))
-        return [(detail_label(name), str(value)) for name, value in details if value is not None]
+        return [(f"  {name}:".ljust(12), str(value)) for name, value in details if value is not None]
 
     @property
     def in_a_line(self) -> str:
