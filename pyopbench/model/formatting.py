@@ -206,13 +206,8 @@ def _exponent(value: float, digits: int) -> int:
 
 
 def _second_unit(value: float) -> tuple[float, str]:
-    if value == 0 or math.isinf(value):
-        return SECOND_UNITS[0]
-    exponent = _exponent(value, SIGNIFICANT_DIGITS)
-    for scale, unit in SECOND_UNITS:
-        if exponent >= round(math.log10(scale)):
-            return scale, unit
-    return SECOND_UNITS[-1]
+    fitting = (unit for unit in SECOND_UNITS if abs(value) >= 0.9995 * unit[0])  # which is shown as 1.00
+    return next(fitting, SECOND_UNITS[-1]) if value else SECOND_UNITS[0]
 
 
 def duration(value: float) -> str:
