@@ -268,13 +268,13 @@ def run_on_sides(sources: Sequence[Source]) -> OpenRun | None:
     return run if len(sources) == 1 and isinstance(run, OpenRun) and run.has_several_sides else None
 
 
-def compare(first: str | Path, second: str | Path, minimum_effect: float = MINIMUM_EFFECT) -> ComparisonResult:
+def compare(first: str | Path, second: str | Path, minimum_effect: float | None = None) -> ComparisonResult:
     """Compare two stored results.
 
     Args:
         first: the folder or the file of side A.
         second: that of side B.
-        minimum_effect: the smallest difference that matters, as a share.
+        minimum_effect: the smallest difference that matters, as a share; None for 0.03.
 
     Returns:
         A verdict on each case that both sides have.
@@ -283,7 +283,7 @@ def compare(first: str | Path, second: str | Path, minimum_effect: float = MINIM
         BadInput: there are no such results, or the sides are of different tools.
         NothingMeasured: no case has a number on both sides.
     """
-    effect = judging_of("", minimum_effect).minimum_effect
+    effect = judging_of("", MINIMUM_EFFECT if minimum_effect is None else minimum_effect).minimum_effect
     return ComparisonResult(compare_sides(read_sides(first, second), effect))
 
 

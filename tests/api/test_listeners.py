@@ -35,7 +35,7 @@ def test_the_case_under_measurement_and_the_time_left_fit_the_terminal() -> None
         show(STEP)
     lines = [re.sub("\x1b\\[[0-9?;]*[a-zA-Z]", "", line) for line in re.split("[\r\n]", stream.getvalue())]
     shown = [line for line in lines if "sweep" in line.split()]
-    text = "sweep 12 (3 workers) 108/168 log_huber_elementwise gra…  at most 2 h 5 min left"
+    text = "sweep 12 (3 workers) 108/168 log_huber_elementwise…  at most 2 h 5 min left"
     assert shown[-1].strip().endswith(text)
     assert max(map(len, shown)) <= COLUMNS
 
