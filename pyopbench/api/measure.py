@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyopbench.api.listeners import Listener, alone_on_this_machine, announce, follow, listener_here, say_planned
-from pyopbench.api.results import AnyResult, judging_of, result_of
+from pyopbench.api.results import AnyResult, Mix, judging_of, result_of
 from pyopbench.engine import plan, sides, stored_run
 from pyopbench.judge.comparison import gate
 from pyopbench.judge.judge import Judging
@@ -53,6 +53,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     axis: Sequence[str] = (),
     baseline: str | None = None,
     minimum_effect: float | None = None,
+    mix: Mix = None,
     requires: Sequence[str] = (),
     tf: Sequence[str] = (),
     packages: Sequence[str] = (),
@@ -62,6 +63,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     budget_seconds: float | None = None,
     launches: int | None = None,
     seed_with: str = "",
+    parts: bool = True,
     out: str | Path | None = None,
     progress: bool = True,
 ) -> AnyResult:
@@ -82,6 +84,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             `numpy_function`, and `py_function_numpy` for built-in ops.
         minimum_effect: the smallest difference that matters, as a share; None for 0.03, or a third of the slowdown that
             `fail_on` names.
+        mix: how often each size is called: size -> weight, or the path of a CSV file; None for an even mix.
         requires: features that a port must support: `savedmodel`, `xla`, `second_order`, ...
         tf: versions of TensorFlow to compare, such as `["2.16.2", "2.21.0"]`; each is installed into an environment of
             its own if it is missing.
@@ -95,6 +98,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         launches: maximum number of launches (worker processes), at least 2; None for the usual.
         seed_with: a statement that runs before each call of a body that draws random numbers, such as
             `"np.random.seed({seed})"`.
+        parts: also measure bodies alone and A/A controls; never with `rev`.
         out: a new folder for the results; None for `results/DATE`.
         progress: show how it goes, on stderr or in the output of the notebook's cell.
 
@@ -116,7 +120,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     listener = listener_here(progress=progress)
     with alone_on_this_machine(), _resumable(folder):
         word, words = op_in_words(op, inputs, folder)
-        axes, own = read_axes(Axes(quick=quick, parts=not rev), [word], words, seed_with, axis, variants)
+        axes, own = read_axes(Axes(quick=quick, parts=parts and not rev), [word], words, seed_with, axis, variants)
         begun, judging = plan_run(
             folder,
             listener,
@@ -125,6 +129,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             own,
             baseline=baseline,
             minimum_effect=minimum_effect,
+            mix=mix,
             requires=requires,
             environments=combine_environments(tf, packages, python),
             revisions=rev,
@@ -146,6 +151,7 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
     *,
     baseline: str | None,
     minimum_effect: float | None,
+    mix: Mix = None,
     requires: Sequence[str],
     environments: Sequence[Environment],
     revisions: Sequence[str],
@@ -157,7 +163,7 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
     """Plan a run, and return it with how to judge it; the options are those of `run`, and `shard` of the command."""
     effect, _ = sides.resolve_thresholds(None, minimum_effect, fail_on)
     baseline = baseline or usual_baseline(axes.ops, own, axes.variants)
-    judging = judging_of(baseline, effect, requires=split(requires))
+    judging = judging_of(baseline, effect, mix, split(requires))
     if shard is not None and revisions:
         raise BadInput(
             "a run over revisions is not divided into shards",

@@ -205,7 +205,7 @@ def read(
             pytest-benchmark. A folder of a run with `tf` or `rev` cannot be pooled.
         baseline: the variant that is the current callback; None for that of the run.
         minimum_effect: the smallest difference that matters, as a share; None for that of the run.
-        mix: how often each size is called: size -> weight, or the path of a CSV file; None for an even mix.
+        mix: as for `run`.
         requires: as for `run`.
         fail_on: for a run over revisions, the slowdown that fails it: `slower`, `slower:5%` or `never`; None for
             `slower`.

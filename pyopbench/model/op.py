@@ -43,7 +43,7 @@ class Own:
 
     py_function: Body | None = None  # the body of the current `tf.py_function`, on eager tensors, without a NumPy body
     computes_on_arrays: bool = False
-    refused: str = ""  # why there is no copy, although the body computes with arrays as well
+    refused: Any = None  # the `CannotPort` for which there is no copy, although the body computes with arrays as well
     tried: frozenset[str] = frozenset()  # bodies that nobody wrote for this op, so that their failure is no error
     fixed_sizes: bool = False  # it exists only at `Op.sizes`, because its inputs are examples
     is_random: bool = False  # the body draws random numbers, so that it is seeded before each call

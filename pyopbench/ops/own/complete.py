@@ -126,17 +126,18 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
     return op
 
 
-def _tried_on_arrays(own: OwnOp, make_inputs: Callable[..., Any], sizes: Sequence[int]) -> tuple[Body | None, str]:
-    """Return a copy of the body of a `tf.py_function` that takes arrays, or None, and why it is refused."""
+def _tried_on_arrays(
+    own: OwnOp, make_inputs: Callable[..., Any], sizes: Sequence[int]
+) -> tuple[Body | None, CannotPort | None]:
+    """Return a copy of the body of a `tf.py_function` that takes arrays, or None, and why it is refused, or None."""
     if own.py_function is None or own.numpy is not None or own.seed_with:
-        return None, ""
+        return None, None
     chosen = sizes if isinstance(make_inputs, Examples) else sizes[:1]
     examples = [tuple(map(as_array, make_inputs(size, "", np.random.default_rng(0)))) for size in chosen]
     try:
-        return body_on_arrays(own.py_function, examples, needs_tape=own.differentiable != ()), ""
+        return body_on_arrays(own.py_function, examples, needs_tape=own.differentiable != ()), None
     except CannotPort as refusal:
-        place = f"{refusal.place[0]}:{refusal.place[1]}: " if refusal.place else ""
-        return None, f"{place}{refusal.why}"
+        return None, refusal
 
 
 def _check(own: OwnOp) -> None:
