@@ -28,9 +28,8 @@ import tensorflow as tf
 
 from pyopbench.engine.port import write_port
 from pyopbench.model.case import NO_GRADIENT, Case
-from pyopbench.model.errors import PyopbenchError, WrongResult
-from pyopbench.model.failures import LONGEST_REASON, describe_error
-from pyopbench.model.modules import load_file
+from pyopbench.model.errors import LONGEST_REASON, PyopbenchError, WrongResult, describe_error
+from pyopbench.model.files import load_file
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target, own_ops, read_target
 from pyopbench.ops.load import load_variants, make_inputs

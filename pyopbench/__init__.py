@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyopbench.api.measure import run
-    from pyopbench.api.read import compare, read
+    from pyopbench.api.results import compare, read
     from pyopbench.model.case import Case
     from pyopbench.model.errors import (
         BadInput,
-        CannotStore,
         Interrupted,
         NothingMeasured,
         PyopbenchError,
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadInput",
-    "CannotStore",
     "Case",
     "Interrupted",
     "NothingMeasured",
@@ -47,15 +45,15 @@ __version__ = "0.1.0"
 
 _MODULES = {
     **dict.fromkeys(
-        ("BadInput", "CannotStore", "Interrupted", "NothingMeasured", "PyopbenchError", "WorkerLost", "WrongResult"),
+        ("BadInput", "Interrupted", "NothingMeasured", "PyopbenchError", "WorkerLost", "WrongResult"),
         "pyopbench.model.errors",
     ),
     "Case": "pyopbench.model.case",
     "Op": "pyopbench.model.op",
     "OwnOp": "pyopbench.model.op",
     "Variant": "pyopbench.model.variant",
-    "compare": "pyopbench.api.read",
-    "read": "pyopbench.api.read",
+    "compare": "pyopbench.api.results",
+    "read": "pyopbench.api.results",
     "run": "pyopbench.api.measure",
 }
 """The module of each name; it is imported on first use (PEP 562)."""

@@ -18,7 +18,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from pyopbench.model.arrangement import CURRENT, read_key
-from pyopbench.model.modules import load_file
+from pyopbench.model.files import load_file
 from pyopbench.model.own_target import read_program, read_target
 from pyopbench.ops.own.load import load_own
 from pyopbench.worker.pipeline.program import InBatches, InMap, Program, call_as_in_a_map

@@ -41,8 +41,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pyopbench.model.failures import describe_error
-from pyopbench.model.modules import load_file
+from pyopbench.model.errors import describe_error
+from pyopbench.model.files import load_file
 from tally import Document, examine, exit_code, new_parser, obstacles_table, outcomes_table, parse_options, table
 
 PEER_TIMES = Path(__file__).with_name("peer_times.py")

@@ -20,7 +20,7 @@ from pyopbench.find.risks import RANDOM
 from pyopbench.find.source import ProgramSource
 from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage, propose_sizes
 from pyopbench.model.case import BASELINE
-from pyopbench.model.discover import PLACES, names_in, python_files
+from pyopbench.model.discover import find
 from pyopbench.model.files import write_atomically
 from pyopbench.model.syntax import unused_name
 from pyopbench.ports.extract.values import NotWritable, expression_of
@@ -300,7 +300,7 @@ def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, 
 
 def taken_names() -> set[str]:
     """Return the names that no op of a user can have: those of the package."""
-    return {name for path in python_files(PLACES["ops"]) for name in names_in(path, "ops")}
+    return {*find("ops")}
 
 
 def _name_of(body: str, line: int, taken: set[str]) -> str:

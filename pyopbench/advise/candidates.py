@@ -11,7 +11,7 @@ from pyopbench.judge.decision import Decision
 from pyopbench.judge.judge import Judgement
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, parallel_text, read_key
 from pyopbench.model.case import MINIMUM_EFFECT
-from pyopbench.model.portable import BRIDGE
+from pyopbench.model.variant import BRIDGE
 from pyopbench.report import columns
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ import io
 import tokenize
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import decode_source
 from pathlib import PurePosixPath
 
 from pyopbench.advise.callbacks import Stage
@@ -15,7 +16,6 @@ from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, par
 from pyopbench.find.source import ProgramSource
 from pyopbench.model.arrangement import AUTOTUNE
 from pyopbench.model.errors import PyopbenchError
-from pyopbench.model.own_target import decode_source
 from pyopbench.model.syntax import Replacement, Source, has_unpacked, root_of
 
 

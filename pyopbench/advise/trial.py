@@ -28,7 +28,7 @@ from pyopbench.advise.turns import Realised
 from pyopbench.model import formatting
 from pyopbench.model.arrangement import AUTOTUNE, read_key
 from pyopbench.model.files import write_atomically
-from pyopbench.model.portable import BRIDGE
+from pyopbench.model.variant import BRIDGE
 
 LONGER = 3
 """A run before or after a change may take this many times as long as the recording, for the same steps."""

@@ -54,8 +54,8 @@ def say(markup: str, console: Console = out, *, mark: str = "") -> None:
             before = Text(" " * before.cell_len)
 
 
-def say_error(error: PyopbenchError, what: str = "[bold red]error:[/]", console: Console | None = None) -> None:
-    """Print an error after a mark, then the value received, the legal values and the next step, each on a line."""
-    say(f"{what} {escape(error.message)}", console or err)
+def say_error(error: PyopbenchError, console: Console | None = None) -> None:
+    """Print an error, then the value received, the legal values and the next step, each on a line."""
+    say(f"[bold red]error:[/] {escape(error.message)}", console or err)
     for label, text in error.details:
         say(escape(text), console or err, mark=label)

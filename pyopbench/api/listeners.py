@@ -9,8 +9,6 @@ from typing import TypeAlias, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, SpinnerColumn, TextColumn
-from rich.progress import Progress as ProgressBar
 
 from pyopbench.api.console import err, say, say_error
 from pyopbench.engine import environments, run, stored_run
@@ -18,14 +16,14 @@ from pyopbench.engine.run import Progress
 from pyopbench.judge.judge import Judging
 from pyopbench.model import formatting, machine
 from pyopbench.model.case import UNLIMITED
-from pyopbench.model.errors import PyopbenchError, WorkerLost
+from pyopbench.model.errors import WorkerLost
 from pyopbench.model.formatting import printable
 from pyopbench.model.side import Environment
 from pyopbench.store.run import OpenRun
 from pyopbench.store.types import EndedLine
 
 LONGEST_CASE = 26
-"""Characters of what is being measured; with it the bar and the time left fit a terminal of 80 columns."""
+"""Characters of what is being measured; with it the time left fits a terminal of 80 columns."""
 REDRAWS_PER_SECOND = 2
 """The parent shares the cores with what is measured."""
 SECONDS_BETWEEN_LINES = 30.0
@@ -37,21 +35,21 @@ ShowProgress: TypeAlias = Callable[[Progress], None]
 
 
 class Listener:
-    """Shows on a console how a run goes: on a terminal a bar and a spinner, in a pipe lines of progress.
+    """Shows on a console how a run goes: on a terminal a spinner with a line, in a pipe lines of progress.
 
     A line is printed every `SECONDS_BETWEEN_LINES`, and at each change of the stage or of the number of workers.
     """
 
     def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         """Show on a console; on none without one. `clock` returns seconds; tests pass their own."""
-        self._console, self._clock = console or Console(quiet=True), clock
+        self.console, self._clock = console or Console(quiet=True), clock
 
     @contextmanager
     def busy(self, what: str, *, is_long: bool = False) -> Iterator[None]:
         """Show a spinner, and what takes a while; in a pipe a line if it takes long."""
-        if is_long and not self._console.is_terminal:
+        if is_long and not self.console.is_terminal:
             self.say(what)
-        with self._console.status(escape(what)):
+        with self.console.status(escape(what)):
             yield
 
     @contextmanager
@@ -60,28 +58,19 @@ class Listener:
 
         The function that is yielded is called with every group, before it is prepared or sampled.
         """
-        columns = (
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=8),
-            TextColumn("{task.fields[left]}"),
-        )
-        console = self._console
-        is_piped = not console.is_terminal
-        with ProgressBar(
-            *columns, console=console, refresh_per_second=REDRAWS_PER_SECOND, transient=True, disable=is_piped
-        ) as bar:
-            task = bar.add_task("starting", total=1.0, left="")
-            last_stage, last_change = "", ("", 0)
-            last_line = 0.0
+        console = self.console
+        last_stage, last_change, last_line = "", ("", 0), 0.0
+        with console.status("starting", refresh_per_second=REDRAWS_PER_SECOND) as status:
 
             def show(step: Progress) -> None:
                 nonlocal last_stage, last_change, last_line
-                bar.update(task, description=escape(describe(step)), completed=step.done / step.total, left=_left(step))
+                left = "" if step.seconds_left is None else f"at most {formatting.duration(step.seconds_left)} left"
+                status.update(escape(f"{describe(step)}  {left}"))
                 change, stage = (step.doing, step.workers), stage_text(step)
                 is_due = change != last_change or self._clock() - last_line >= SECONDS_BETWEEN_LINES
-                if is_piped and is_due and stage != last_stage:
-                    console.print(_sweep_text(step, stage))
+                if not console.is_terminal and is_due and stage != last_stage:
+                    groups = f"{step.total:,} of {step.planned:,} groups"
+                    console.print(", ".join(filter(None, (stage, groups, left))))
                     last_stage, last_change, last_line = stage, change, self._clock()
 
             yield show
@@ -89,17 +78,13 @@ class Listener:
     def say(self, text: str, *, whole: bool = False) -> None:
         """Print a sentence; with `whole` it contains a path or a command and is not wrapped."""
         if whole:
-            self._console.print(escape(text), soft_wrap=True)
+            self.console.print(escape(text), soft_wrap=True)
         else:
-            say(escape(text), self._console)
+            say(escape(text), self.console)
 
     def warn(self, text: str) -> None:
         """Print a warning."""
-        say(f"[yellow]warning:[/] {escape(text)}", self._console)
-
-    def problem(self, error: PyopbenchError) -> None:
-        """Print an error."""
-        say_error(error, console=self._console)
+        say(f"[yellow]warning:[/] {escape(text)}", self.console)
 
 
 def listener_here(*, progress: bool = True) -> Listener:
@@ -110,7 +95,6 @@ def listener_here(*, progress: bool = True) -> Listener:
 def describe(step: Progress) -> str:
     """Return where a run is, and the op, mode, dtype and size that are being measured, by all variants interleaved."""
     where = f"{stage_text(step)} {step.done + 1}/{step.total}"
-    # A bar prints its texts itself, and a run that is resumed may name anything.
     return f"{where} {formatting.shorten(printable(step.group).replace('/', ' '), LONGEST_CASE)}"
 
 
@@ -118,15 +102,6 @@ def stage_text(step: Progress) -> str:
     """Return what workers are doing."""
     workers = formatting.count(step.workers, "worker")
     return f"{workers} preparing" if step.doing == "preparing" else f"sweep {step.sweep + 1} ({workers})"
-
-
-def _left(step: Progress) -> str:
-    return "" if step.seconds_left is None else f"at most {formatting.duration(step.seconds_left)} left"
-
-
-def _sweep_text(step: Progress, stage: str) -> str:
-    left = _left(step)
-    return f"{stage}, {step.total:,} of {step.planned:,} groups{left and f', {left}'}"
 
 
 def announce(wanted: Iterable[Environment], listener: Listener) -> None:
@@ -174,7 +149,7 @@ def follow(begun: OpenRun, judging: Judging, listener: Listener) -> EndedLine | 
     try:
         ended = show(run.measure(begun, judging), listener)
     except WorkerLost as lost:  # what was measured before is worth its report
-        listener.problem(lost)
+        say_error(lost, listener.console)
         listener.say(f"  resume: {stored_run.resume_command(begun)}", whole=True)
         return None
     assert isinstance(ended, EndedLine)

@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import ast
+import hashlib
+import inspect
+import io
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from pyopbench.api.listeners import Listener, alone_on_this_machine, announce, follow, listener_here, say_planned
-from pyopbench.api.own_function import FOLDER, Inputs, Op, home_of, op_in_words
-from pyopbench.api.read import Mix, judging_of
+from pyopbench.api.results import AnyResult, Mix, judging_of, result_of
 from pyopbench.engine import plan, sides, stored_run
+from pyopbench.judge.comparison import gate
+from pyopbench.judge.judge import Judging
+from pyopbench.model import formatting
 from pyopbench.model.case import Axes
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput, Interrupted
+from pyopbench.model.files import real_path, write_atomically
 from pyopbench.model.own_target import OwnOps, usual_baseline
 from pyopbench.model.parse import parse_axes, parse_shard, split
-from pyopbench.model.side import combine_environments
+from pyopbench.model.side import Environment, combine_environments
+from pyopbench.ports.extract.definitions import CannotExtract
+from pyopbench.ports.extract.extraction import Extraction
 from pyopbench.store.run import OpenRun, is_run, open_run, require_new
 
-if TYPE_CHECKING:
-    from pyopbench.api.results import AnyResult
-    from pyopbench.judge.judge import Judging
+Op: TypeAlias = Callable[..., Any] | str | Path
+"""A function, or what names an op on the command line."""
+Inputs: TypeAlias = Sequence[Any] | Mapping[str, Any] | npt.NDArray[Any] | None
+"""Example arguments: those by position, or those by name."""
+
+FOLDER = "op"
+"""Of the run's folder: what is shipped with the op."""
+WAY_OUT = "put the function and what it uses into a .py file, import it from there, and measure that"
 
 
 def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
@@ -95,14 +113,6 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
 
     >>> pyopbench.run(my_function, [np.zeros((100, 3), np.float32)], quick=True)  # doctest: +SKIP
     """
-    from pyopbench.api.results import result_of
-
-    if rev and callable(op) and not home_of(op):
-        raise BadInput(
-            "a function of a notebook or a script has no revisions",
-            received=f"{getattr(op, '__name__', op)} with rev={rev!r}",
-            hint='put it into a file of the repository, commit it, and name it: "my_module.py:function"',
-        )
     if launches is not None and launches < 2:
         raise BadInput("one launch gives no interval", received=f"launches={launches!r}", hint="for example launches=8")
     folder = plan.new_folder() if out is None else Path(out)
@@ -110,8 +120,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     listener = listener_here(progress=progress)
     with alone_on_this_machine(), _resumable(folder):
         word, words = op_in_words(op, inputs, folder)
-        usual = Axes(quick=quick, parts=parts and not rev)
-        axes, own = read_axes(usual, [word], words, seed_with, axis, variants)
+        axes, own = read_axes(Axes(quick=quick, parts=parts and not rev), [word], words, seed_with, axis, variants)
         begun, judging = plan_run(
             folder,
             listener,
@@ -122,10 +131,8 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             minimum_effect=minimum_effect,
             mix=mix,
             requires=requires,
-            tf=tf,
-            packages=packages,
-            python=python,
-            rev=rev,
+            environments=combine_environments(tf, packages, python),
+            revisions=rev,
             fail_on=fail_on,
             budget_seconds=budget_seconds,
             launches=launches,
@@ -146,10 +153,8 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
     minimum_effect: float | None,
     mix: Mix = None,
     requires: Sequence[str],
-    tf: Sequence[str],
-    packages: Sequence[str],
-    python: Sequence[str],
-    rev: Sequence[str],
+    environments: Sequence[Environment],
+    revisions: Sequence[str],
     fail_on: str | None,
     budget_seconds: float | None,
     launches: int | None,
@@ -158,23 +163,22 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
     """Plan a run, and return it with how to judge it; the options are those of `run`, and `shard` of the command."""
     effect, _ = sides.resolve_thresholds(None, minimum_effect, fail_on)
     baseline = baseline or usual_baseline(axes.ops, own, axes.variants)
-    judging = judging_of(baseline, effect, mix, split(_listed(requires)))
-    environments = tuple(combine_environments(_listed(tf), _listed(packages), _listed(python)))
-    if shard is not None and rev:
+    judging = judging_of(baseline, effect, mix, split(requires))
+    if shard is not None and revisions:
         raise BadInput(
             "a run over revisions is not divided into shards",
             received=f"--shard {shard} with --rev",
             hint="measure the revisions on one machine",
         )
-    compares = bool(rev) or len(environments) > 1
+    compares = bool(revisions) or len(environments) > 1
     request = plan.Request(
         axes,
         plan.settings_for(axes, baseline, launches=launches, budget_seconds=budget_seconds, compares=compares),
         tuple(command),
         None if shard is None else parse_shard(shard),
         own,
-        environments,
-        tuple(_listed(rev)),
+        tuple(environments),
+        tuple(revisions),
         fail_on=fail_on,
         minimum_effect=effect,
         each_has_budget=budget_seconds is None,
@@ -184,18 +188,12 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
         begun = sides.begin(folder, request)
     say_planned(begun, listener)
     if begun.has_several_sides:
-        from pyopbench.judge.comparison import gate  # pandas, which takes a second
-
         for side in begun.plan.sides:
             if side.problem is not None:
                 listener.warn(gate.problem_text(side))
             for difference in side.values.differences:
                 listener.warn(gate.difference_text(side.label, difference))
     return begun, judging
-
-
-def _listed(names: Sequence[str]) -> Sequence[str]:
-    return [names] if isinstance(names, str) else names
 
 
 def read_axes(  # noqa: PLR0913 - the options that say what to cover
@@ -208,7 +206,7 @@ def read_axes(  # noqa: PLR0913 - the options that say what to cover
 ) -> tuple[Axes, OwnOps]:
     """Return `usual` with the requested values in its place, checked, and the own ops among the ops."""
     names, own = read_ops(ops, inputs, seed_with)
-    asked = {"ops": tuple(names), "variants": split(_listed(variants)), **parse_axes(_listed(axis))}
+    asked = {"ops": tuple(names), "variants": split(variants), **parse_axes(axis)}
     axes = replace(usual, **{name: values for name, values in asked.items() if values})  # type: ignore[arg-type]
     plan.check_axes(axes, own)
     return axes, own
@@ -227,7 +225,105 @@ def _resumable(folder: Path) -> Iterator[None]:
                 folder.rmdir()
         elif isinstance(error, KeyboardInterrupt) and is_run(folder):
             command = stored_run.resume_command(open_run(folder))
-            raise Interrupted(
-                folder, f"{command} continues it; pyopbench.read({str(folder)!r}) judges the measurements so far"
-            ) from None
+            hint = f"{command} continues it; pyopbench.read({str(folder)!r}) judges the measurements so far"
+            raise Interrupted(folder, hint) from None
         raise
+
+
+# A function and its example arguments become words of a command line, so that an op from Python takes the same path as
+# one named in a shell. What has no name there gets one in the folder of the run: arrays as .npy files, and the source
+# of a function of `__main__`.
+
+
+def op_in_words(op: Op, inputs: Inputs, folder: Path) -> tuple[str, list[str]]:
+    """Return what names an op on the command line, and its inputs as `--input` takes them.
+
+    What has to be shipped is written into a folder in that of the run.
+    """
+    words = _inputs_in_words(inputs, folder / FOLDER)
+    if isinstance(op, (str, Path)):
+        return str(op), words
+    if not callable(op):
+        raise BadInput(
+            "not an op",
+            received=f"{op!r}, of type {type(op).__name__}",
+            legal="a function, or a text: a built-in name, my_op.py, my_module.py:function or package.module:function",
+            hint="for example pyopbench.run(my_function, [example_of_each_argument])",
+        )
+    name, module = _name_of(op), home_of(op)
+    if not module:
+        source, defined_as = _source_of(op, len(words))
+        return f"{_ship(source, folder / FOLDER, f'{defined_as}_', '.py')}:{defined_as}", words
+    file = inspect.getsourcefile(op) if inspect.isfunction(op) else None
+    place = file if file and Path(file).suffix == ".py" else module
+    return f"{place}:{name}", words
+
+
+def home_of(value: object) -> str:
+    """Return the module in which other processes find a function or class under its name; "" if there is none."""
+    for module in (str(getattr(value, "__module__", "")), "numpy"):  # ufuncs do not know theirs
+        found = sys.modules.get(module)
+        if found is not None and module != "__main__" and vars(found).get(_name_of(value)) is value:
+            return module
+    return ""
+
+
+def _name_of(value: object) -> str:
+    """Return the name that a function or class was defined under; "" for anything else."""
+    return str(getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
+
+
+def _source_of(op: Callable[..., Any], arguments: int) -> tuple[bytes, str]:
+    """Return a module that holds a function and all that it uses, and its name there."""
+    extraction = Extraction()
+    try:
+        extraction.add(op, arguments=arguments)
+        (name,) = extraction.module().names
+        source = extraction.module(f"{name}, as it was when it was measured.").text
+    except CannotExtract as error:
+        where = "" if error.place is None else f", {error.place[0]} line {error.place[1]}"
+        raise BadInput(
+            f"the function cannot be sent to another process: {error.why}",
+            received=f"{_name_of(op) or repr(op)}{where}",
+            hint=f"{error.fix}; or {WAY_OUT}" if error.fix else WAY_OUT,
+        ) from error
+    return source.encode(), name
+
+
+def _inputs_in_words(inputs: Inputs, folder: Path) -> list[str]:
+    if inputs is None:
+        return []
+    if isinstance(inputs, Mapping):
+        return [f"{name}={_value_in_words(value, folder, name)}" for name, value in inputs.items()]
+    if isinstance(inputs, (str, bytes)) or not isinstance(inputs, Sequence):
+        inputs = [inputs]  # the only argument
+    return [_value_in_words(value, folder, f"argument {place + 1}") for place, value in enumerate(inputs)]
+
+
+def _value_in_words(value: Any, folder: Path, name: str) -> str:
+    """Return the path of an array's file, or the expression that makes a plain value."""
+    if hasattr(value, "numpy"):  # an eager tensor
+        value = value.numpy()
+    if isinstance(value, np.generic):
+        value = np.asarray(value)
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        stream = io.BytesIO()
+        np.save(stream, value, allow_pickle=False)
+        return str(_ship(stream.getvalue(), folder, "", ".npy"))
+    try:
+        ast.literal_eval(repr(value))
+    except (ValueError, SyntaxError) as error:
+        raise BadInput(
+            f"{name} cannot be stored as an example",
+            received=f"{formatting.shorten(repr(value), 60)}, of type {type(value).__name__}",
+            hint="convert it with np.asarray, or write an op file; docs/your-own-op.md has one",
+        ) from error
+    return repr(value)
+
+
+def _ship(content: bytes, folder: Path, stem: str, suffix: str) -> Path:
+    """Write a file that is named by its content: what changed is another file, and the one that was measured stays."""
+    path = folder / f"{stem}{hashlib.sha256(content).hexdigest()[:12]}{suffix}"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, content)
+    return real_path(path)

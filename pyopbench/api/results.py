@@ -1,10 +1,11 @@
-"""The results of `pyopbench.run`, `read` and `compare`: objects with frames, for scripts and notebooks.
+"""Judges stored results, `pyopbench.read` and `compare`; results are objects with frames, for scripts and notebooks.
 
 `docs/python.md` has the columns of every frame and their units.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,20 +14,24 @@ from typing import TypeAlias
 import pandas as pd
 
 from pyopbench.engine import stored_run
-from pyopbench.engine.sides import failing_slowdown, find_measured
+from pyopbench.engine.sides import failing_slowdown, find_measured, refuse_to_fail, resolve_thresholds
+from pyopbench.engine.stored_run import find_target, planned_effect
+from pyopbench.judge import requirements
 from pyopbench.judge.comparison import gate as gate_wording
-from pyopbench.judge.comparison.diff import Comparison
+from pyopbench.judge.comparison.diff import Comparison, compare_sides
 from pyopbench.judge.comparison.gate import Gate, VersionComparison, judge_versions, read_gate
-from pyopbench.judge.decision import Decision
+from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.judge import Judgement, Judging, judge
 from pyopbench.model import formatting
+from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput
 from pyopbench.model.files import write_atomically
 from pyopbench.report import columns
-from pyopbench.store.run import OpenRun, OpenSide, report_folder
+from pyopbench.store.mix_file import Calls, read_mix
+from pyopbench.store.run import OpenRun, Source, open_sources, report_folder
 
-SHOWN = 20
-"""Decisions shown in the text of a result; its frame has all."""
+Mix: TypeAlias = Mapping[int, float] | str | Path | None
+"""size -> how often it is called, or the path of such a CSV file; None for an even mix."""
 
 
 class RunResult:
@@ -84,10 +89,9 @@ class RunResult:
 
     def __repr__(self) -> str:
         decisions = self.judgement.decisions
-        lines = [f"  {one.op} for {one.use}: {one.answer.text()}{_saving(one)}" for one in decisions[:SHOWN]]
-        more = [f"  and {len(decisions) - SHOWN:,} more"] if len(decisions) > SHOWN else []
         where = formatting.listing([str(one) for one in self.sources])
-        return "\n".join([f"RunResult of {where}: {formatting.count(len(decisions), 'decision')}", *lines, *more])
+        lines = [f"  {one.op} for {one.use}: {one.answer.text()}" for one in decisions]
+        return "\n".join([f"RunResult of {where}: {formatting.count(len(decisions), 'decision')}", *lines])
 
 
 class ComparisonResult:
@@ -109,11 +113,6 @@ class ComparisonResult:
     def unmatched(self) -> pd.DataFrame:
         """The cases with a number on one side only: a row for each."""
         return columns.UNMATCHED.frame(self.comparison)
-
-    def slower(self, by: float | None = None) -> pd.DataFrame:
-        """Return the rows of `verdicts` that are slower by at least a share, or by the minimum effect if it is None."""
-        share = self.comparison.minimum_effect if by is None else by
-        return self.verdicts[(self.verdicts["outcome"] == "slower") & (self.verdicts["ratio"] >= 1 + share)]
 
     def report(self, folder: str | Path) -> Path:
         """Write `comparison.md` into a folder, and return its path."""
@@ -144,27 +143,20 @@ class SidesResult:
         slowdown = failing_slowdown(run, fail_on, judging.minimum_effect)
         self.gate: Gate = read_gate(run, judging.minimum_effect, slowdown)
         self.comparisons = {label: ComparisonResult(one) for label, one in self.gate.comparisons.items()}
-        self._judgements: Mapping[str, Judgement] = {}
-        self.across: VersionComparison | None = None
-        if not run.has_revisions:
-            measured, unmeasured = find_measured(run)
-            self.across = judge_versions(run, measured, judging, self.gate, unmeasured)
-            self._judgements = dict(self.across.judgements)
+        self.across = None if run.has_revisions else self._versions
+
+    @cached_property
+    def _versions(self) -> VersionComparison:
+        measured, unmeasured = find_measured(self._run)
+        return judge_versions(self._run, measured, self._judging, self.gate, unmeasured)
 
     @cached_property
     def runs(self) -> Mapping[str, RunResult]:
         """Label -> the result of that side alone, of those that have a sample and are no control."""
-        sides = [one for one in self._run.measured if not one.side.is_control and stored_run.why_nothing(one) is None]
         return {
-            one.side.label: RunResult(
-                self._judgement_of(one), [self.folder], report_folder(self.folder, one.side.label)
-            )
-            for one in sides
+            label: RunResult(judgement, [self.folder], report_folder(self.folder, label))
+            for label, judgement in self._versions.judgements.items()
         }
-
-    def _judgement_of(self, side: OpenSide) -> Judgement:
-        judgement = self._judgements.get(side.side.label)
-        return judge([self._run.alone(side)], self._judging) if judgement is None else judgement
 
     @property
     def outcome(self) -> str:
@@ -198,5 +190,123 @@ def result_of(run: OpenRun, judging: Judging, fail_on: str | None = None) -> Any
     return RunResult(judge([run], judging), [run.folder], run.folder)
 
 
-def _saving(one: Decision) -> str:
-    return "" if one.saved is None else f", saves {formatting.saved_at_least(one.saved, one.saved_low)}"
+def read(
+    *results: str | Path,
+    baseline: str | None = None,
+    minimum_effect: float | None = None,
+    mix: Mix = None,
+    requires: Sequence[str] = (),
+    fail_on: str | None = None,
+) -> AnyResult:
+    """Read stored results and judge them. Nothing is measured, and nothing is written.
+
+    Args:
+        results: a folder of a run, or several of one environment, which are pooled; or one file of asv or
+            pytest-benchmark. A folder of a run with `tf` or `rev` cannot be pooled.
+        baseline: the variant that is the current callback; None for that of the run.
+        minimum_effect: the smallest difference that matters, as a share; None for that of the run.
+        mix: as for `run`.
+        requires: as for `run`.
+        fail_on: for a run over revisions, the slowdown that fails it: `slower`, `slower:5%` or `never`; None for
+            `slower`.
+
+    Returns:
+        The decisions, verdicts and latencies, as frames and as a report: a `RunResult`, or what `run` returned with
+        `tf` or `rev`.
+
+    Raises:
+        BadInput: there are no such results, or an argument is out of range.
+        NothingMeasured: they hold no sample.
+
+    >>> pyopbench.read("results/reference").decisions  # doctest: +SKIP
+    """
+    paths = [Path(one) for one in results]
+    sources, judging, folder, fail_on = open_judged(paths, baseline, minimum_effect, mix, requires, fail_on)
+    run = run_on_sides(sources)
+    return RunResult(judge(sources, judging), paths, folder) if run is None else SidesResult(run, judging, fail_on)
+
+
+def open_judged(  # noqa: PLR0913 - the options of `read`
+    paths: Sequence[Path],
+    baseline: str | None,
+    minimum_effect: float | None,
+    mix: Mix,
+    requires: Sequence[str],
+    fail_on: str | None,
+) -> tuple[list[Source], Judging, Path, str | None]:
+    """Open results, and return how to judge them, the folder of their report, and the slowdown that fails too."""
+    if not paths:
+        raise BadInput("no results are named", received="nothing", hint='for example "results/reference"')
+    sources = list(open_sources(paths))
+    run = run_on_sides(sources)
+    usual, folder = find_target(sources) if run is None else (run.plan.settings.baseline, run.folder)
+    judging, fail_on = how_to_judge(sources, baseline or usual, minimum_effect, mix, requires, fail_on)
+    return sources, judging, folder, fail_on
+
+
+def how_to_judge(  # noqa: PLR0913 - the options of `read`
+    sources: Sequence[Source],
+    baseline: str,
+    minimum_effect: float | None,
+    mix: Mix,
+    requires: Sequence[str],
+    fail_on: str | None,
+) -> tuple[Judging, str | None]:
+    """Return how to judge results, and the slowdown that fails: what is not given is that of the run."""
+    run = run_on_sides(sources)
+    if run is not None:
+        minimum_effect, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
+    else:
+        refuse_to_fail(fail_on)
+    effect = planned_effect(sources) if minimum_effect is None else minimum_effect
+    return judging_of(baseline, effect, mix, requires), fail_on
+
+
+def run_on_sides(sources: Sequence[Source]) -> OpenRun | None:
+    """Return the run on several sides that the only source is; None for anything else."""
+    run = sources[0]
+    return run if len(sources) == 1 and isinstance(run, OpenRun) and run.has_several_sides else None
+
+
+def compare(first: str | Path, second: str | Path, minimum_effect: float | None = None) -> ComparisonResult:
+    """Compare two stored results.
+
+    Args:
+        first: the folder or the file of side A.
+        second: that of side B.
+        minimum_effect: the smallest difference that matters, as a share; None for 0.03.
+
+    Returns:
+        A verdict on each case that both sides have.
+
+    Raises:
+        BadInput: there are no such results, or the sides are of different tools.
+        NothingMeasured: no case has a number on both sides.
+    """
+    effect = judging_of("", MINIMUM_EFFECT if minimum_effect is None else minimum_effect).minimum_effect
+    return ComparisonResult(compare_sides(read_sides(first, second), effect))
+
+
+def judging_of(
+    baseline: str, minimum_effect: float = MINIMUM_EFFECT, mix: Mix = None, requires: Sequence[str] = ()
+) -> Judging:
+    """Return how to judge, from options that are checked."""
+    if not 0 < minimum_effect < 1:
+        raise BadInput(
+            "the minimum effect is out of range",
+            received=f"minimum_effect={minimum_effect!r}",
+            hint="give a share above 0 and below 1; 0.03 is 3%",
+        )
+    return Judging(baseline, minimum_effect, _calls(mix), requires=requirements.check(tuple(requires)))
+
+
+def _calls(mix: Mix) -> Calls | None:
+    if isinstance(mix, str | Path):
+        return read_mix(Path(mix))
+    if mix is not None and not (mix and all(size >= 1 and 0 < weight < math.inf for size, weight in mix.items())):
+        raise BadInput(
+            "not a mix of sizes",
+            received=f"mix={dict(mix)!r}",
+            hint="give size -> how often it is called, sizes from 1 and weights above 0: mix={1000: 5, 1_000_000: 1}",
+        )
+    return mix

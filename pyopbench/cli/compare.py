@@ -16,7 +16,7 @@ from pyopbench.judge.comparison.diff import Comparison, notes_of
 from pyopbench.judge.comparison.history import CHANGES_CAPTION, RERUN, History
 from pyopbench.judge.requirements import remarks
 from pyopbench.model import formatting
-from pyopbench.model.errors import EXIT_WRONG, detail_label
+from pyopbench.model.errors import EXIT_WRONG
 from pyopbench.model.files import write_atomically
 from pyopbench.report import comparison
 from pyopbench.report import gate as report
@@ -123,7 +123,7 @@ def _print_environments(run: OpenRun, result: SidesResult, across: VersionCompar
     for side in (one.side for one in run.measured if one.side.label in across.unmeasured):
         say(f"[yellow]warning:[/] nothing was measured on {side.label}: {escape(across.unmeasured[side.label])}", err)
         on = "" if side.tf is None else f" --tf {side.tf}"
-        say(f"pyopbench verify{on} shows what is wrong", err, mark=detail_label("next"))
+        say(f"pyopbench verify{on} shows what is wrong", err, mark="  next:     ")
     judgements = {label: one.judgement for label, one in result.runs.items()}
     for warning in dict.fromkeys(warning for one in judgements.values() for warning in one.run.warnings):
         say(f"[yellow]warning:[/] {escape(warning.text())}", err)

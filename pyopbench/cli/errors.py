@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from pyopbench.model.errors import BadInput, InternalError, PyopbenchError
+from pyopbench.model.errors import BadInput, PyopbenchError
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What Typer raises of a command line that it cannot read; it has no public name of its own in every version."""
@@ -64,7 +64,7 @@ def _described(error: Any) -> PyopbenchError:
                 received=f"no {error.name} for {sys.executable}",
                 hint="pip install 'pyopbench[report]'; `pyopbench doctor` shows what else is missing",
             )
-    return InternalError(
+    return PyopbenchError(
         "an internal error of pyopbench, or input that it does not handle",
         received=f"{type(error).__name__}: {error}",
         hint="run it again as pyopbench --debug COMMAND ..., and report what it shows",

@@ -140,7 +140,7 @@ def _input_text(found: usage.InputShare) -> str:
     )
 
 
-ARROWS = {route: f"{route.inputs[0]}→{route.result[0]}" for route in ROUTES}
+ARROWS = {(inputs, result): f"{inputs[0]}→{result[0]}" for inputs, result in ROUTES}
 
 
 def print_copies(document: Mapping[str, Any]) -> None:

@@ -56,15 +56,13 @@ def report(
     quiet: options.Quiet = False,
 ) -> int:
     """Write the decision report of stored results, or for a run with --rev, the report of changes."""
-    from pyopbench.api.read import open_judged
+    from pyopbench.api.results import open_judged, run_on_sides
     from pyopbench.cli.compare import report_sides
     from pyopbench.cli.report import print_export, write_report
-    from pyopbench.store.run import OpenRun
 
     required = options.read_names("--require", requires)
     sources, judging, folder, fail_on = open_judged(results, baseline, minimum_effect, mix, required, fail_on)
-    run = sources[0]
-    on_sides = run if isinstance(run, OpenRun) and run.has_several_sides else None
+    on_sides = run_on_sides(sources)
     if (out_path is not None and (on_sides or export)) or (export and (on_sides or as_json)):
         raise BadInput(
             "a run on several sides is reported in its own folder, and --export prints one side alone",

@@ -87,6 +87,7 @@ def run(
     from pyopbench.api.listeners import listener_here
     from pyopbench.api.measure import plan_run, read_axes
     from pyopbench.cli.run import measure_and_report, print_plan
+    from pyopbench.model.side import combine_environments
 
     usual = Axes(quick=quick, parts=not rev)
     axes, own = read_axes(usual, ops or (), inputs or (), seed_with, axis or (), variants or ())
@@ -102,10 +103,8 @@ def run(
         baseline=baseline,
         minimum_effect=minimum_effect,
         requires=options.read_names("--require", requires),
-        tf=tf or (),
-        packages=packages or (),
-        python=python or (),
-        rev=rev or (),
+        environments=combine_environments(tf or (), packages or (), python or ()),
+        revisions=rev or (),
         fail_on=fail_on,
         budget_seconds=budget_seconds,
         launches=launches,
@@ -138,13 +137,12 @@ def resume(
     What to measure is stored with the run. Give the options for judging it (--mix, --min-effect, --require and so on)
     again, and name your own op files as before.
     """
-    from pyopbench.api.read import judging_of, thresholds
+    from pyopbench.api.results import how_to_judge
     from pyopbench.cli.run import measure_and_report, open_resumable
 
     run = open_resumable(folder, ops or (), inputs or (), seed_with, program, yes=yes)
-    effect, fail_on = thresholds([run], minimum_effect, fail_on)
-    baseline = run.plan.settings.baseline
-    judging = judging_of(baseline, effect, mix, options.read_names("--require", requires))
+    required = options.read_names("--require", requires)
+    judging, fail_on = how_to_judge([run], run.plan.settings.baseline, minimum_effect, mix, required, fail_on)
     return measure_and_report(run, judging, as_json=as_json, fail_on=fail_on)
 
 
@@ -214,7 +212,7 @@ def pipeline(
 ) -> int:
     """Measure an op inside tf.data, and find the best of threads, batches, processes and ports."""
     from pyopbench.api.listeners import listener_here, say_planned
-    from pyopbench.api.read import judging_of
+    from pyopbench.api.results import judging_of
     from pyopbench.cli.run import measure_and_report
     from pyopbench.engine import pipeline as pipelines
     from pyopbench.judge.pipeline import TrainingStep

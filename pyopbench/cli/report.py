@@ -15,7 +15,7 @@ from pyopbench.judge import judge
 from pyopbench.judge.judge import Judgement
 from pyopbench.judge.requirements import GPU
 from pyopbench.model import formatting
-from pyopbench.model.case import BASELINE, Case, Label
+from pyopbench.model.case import BASELINE, Case, variant_in
 from pyopbench.model.errors import EXIT_WRONG
 from pyopbench.report.sections import Block, Bullets, Paragraph, Table
 from pyopbench.report.sections.answer import MOST_FEW
@@ -114,7 +114,7 @@ def next_command(decision: Decision, judgement: Judgement, sources: Sequence[Sou
     if not own:
         return ""
     op = run.own.get(decision.op, (decision.op,))
-    variant = Label.parse(decision.baseline).variant
+    variant = variant_in(decision.baseline)
     again = ["pyopbench", "run", *op, *_as_measured(decision, run)]
     report = ["pyopbench", "report", *(str(one.folder) for one in own)]
     words: Sequence[str] = again
@@ -160,7 +160,7 @@ def _as_measured(decision: Decision, run: Run) -> list[str]:
     """Return the options that measure a decision as before."""
     cases = [case for case in map(Case.from_id, run.cases) if case.op == decision.op]
     sizes = sorted({case.size for case in cases if case.threads is None})
-    variant = Label.parse(decision.baseline).variant
+    variant = variant_in(decision.baseline)
     threads = sorted({case.threads for case in cases if case.threads and case.mode == decision.mode})
     modes = [decision.mode] if not threads else sorted({case.mode for case in cases if case.threads is None})
     return [

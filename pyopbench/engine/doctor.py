@@ -19,7 +19,7 @@ from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker
 from pyopbench.model import files, formatting, machine
 from pyopbench.model.case import GPU
 from pyopbench.model.errors import BadInput, WorkerLost
-from pyopbench.model.portable import which_ruff
+from pyopbench.model.syntax import which_ruff
 
 FOR_REPORTS = ("altair", "jinja2", "msgspec", "pandas", "scipy", "vl_convert")
 """Modules of the extra `report`; vl-convert draws the charts, so no browser is needed."""
@@ -140,8 +140,6 @@ def _check_machine(governor: str | None) -> Iterator[Check]:
     lack = f"less than {least} is free in {folder}; free some, or set {files.CACHE_VARIABLE}"
     is_full = free < LEAST_FREE_BYTES
     yield Check("cache", "custom_op, --tf", f"{formatting.byte_count(free)} free", lack if is_full else "")
-    lack = "" if machine.is_free() else "another run is measuring now; a run that you start waits for it"
-    yield Check("lock", "one run at a time", "free", lack)
     lack = f"the governor {governor} changes the frequency: sudo cpupower frequency-set --governor performance"
     steady = governor or "not reported by this system"
     yield Check("frequency", "steady times", steady, "" if governor in STEADY_GOVERNORS else lack)

@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from pyopbench.engine.environments import package_folder
-from pyopbench.model.checkout import Checkout, is_installed
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
+from pyopbench.model.side import Checkout, is_installed
 
 if TYPE_CHECKING:  # `doctor` works without the packages for reports
     from pyopbench.store.types import Revision

@@ -30,12 +30,11 @@ from pyopbench.model.case import (
     Case,
     Failure,
 )
-from pyopbench.model.checkout import Checkout
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput
 from pyopbench.model.machine import host_name
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
-from pyopbench.model.side import HERE, Environment
+from pyopbench.model.side import HERE, Checkout, Environment
 from pyopbench.store.json_file import convert
 from pyopbench.store.types import Catalogue, OwnOpFacts, Plan, Settings, Shard, Side, unit_of
 

@@ -23,9 +23,9 @@ from pyopbench.model import formatting
 from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import NO_GRADIENT, UNLIMITED, Case
 from pyopbench.model.errors import BadInput, WrongResult
-from pyopbench.model.files import write_new
 from pyopbench.model.own_target import Target, own_ops
-from pyopbench.model.portable import PORTABLE, WRITABLE, which_ruff
+from pyopbench.model.syntax import which_ruff
+from pyopbench.model.variant import PORTABLE, WRITABLE
 
 TIMED_BLOCKS = 40
 """Blocks of port and callback together, by whose medians they are compared."""
@@ -93,7 +93,8 @@ def write_port(  # noqa: PLR0913 - the last two are for tests, which have Tensor
                 hint=f"`pyopbench verify {target.text}` shows which variants are correct; try another one",
             )
         for path, text in files.items():
-            write_new(path, text.encode())
+            with path.open("x", encoding="utf-8") as stream:  # not through a link, even one that leads nowhere
+                stream.write(text)
         ratios = _ratios(ask, answer, variant, timed_seconds) if timed_seconds and variant in PORTABLE else {}
     return WrittenPort(
         port=out,

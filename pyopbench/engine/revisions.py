@@ -103,12 +103,12 @@ def resolve(repository: Path, asked: Sequence[str]) -> list[Revision]:
             received=" ".join(f"--rev {one}" for one in asked),
             hint="for example --rev main --rev HEAD; the same revision twice shows the noise",
         )
-    most = machine.most_small_workers()
-    if most is not None and len(revisions) > max(most - 1, 2):  # one more is the control's
+    most = max(machine.room_for_workers(machine.SMALL_WORKER_BYTES) - 1, 2)  # one more is the control's
+    if len(revisions) > most:
         raise BadInput(
             "not enough memory for so many revisions, because each needs a worker at the same time",
             received=f"{len(revisions):,} revisions",
-            hint=f"name at most {max(most - 1, 2)} with the memory that is free now, or make several runs",
+            hint=f"name at most {most:.0f} with the memory that is free now, or make several runs",
         )
     return revisions
 

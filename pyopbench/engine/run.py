@@ -25,7 +25,7 @@ from pyopbench.engine.worker_process import Worker
 from pyopbench.judge import judge
 from pyopbench.judge.comparison import gate
 from pyopbench.model import formatting, machine
-from pyopbench.model.case import Case, by_placement, place_and_rest
+from pyopbench.model.case import Case, by_placement
 from pyopbench.model.machine import usable_cores
 from pyopbench.store.run import OpenRun
 from pyopbench.store.types import EndedLine, GroupLine, LookLine
@@ -247,7 +247,7 @@ class _Loop:
         partners = sum(launch.number == number for launch in waiting)
         # Those that are preparing have not taken their memory yet.
         preparing = sum(launch.seconds is None and not launch.is_lost for launch in batch)
-        if not machine.has_room(partners + preparing):
+        if partners + preparing > machine.room_for_workers():
             return False
         if len({launch.number for launch in batch}) + self._launches() < LEAST_LAUNCHES:
             return True
@@ -409,7 +409,7 @@ def _turns(batch: Sequence[Launch], rng: random.Random) -> dict[str, list[Launch
             open_.setdefault(group, []).append(launch)
     neighbours: dict[str, list[str]] = {}
     for group in sorted(open_):
-        neighbours.setdefault(place_and_rest(group)[1], []).append(group)
+        neighbours.setdefault(group.rpartition("/")[0], []).append(group)
     rests = sorted(neighbours)
     rng.shuffle(rests)
     groups = [group for rest in rests for group in rng.sample(neighbours[rest], len(neighbours[rest]))]

@@ -18,10 +18,9 @@ from msgspec import structs
 from pyopbench.engine import environments, git, plan, revisions, stored_run
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
 from pyopbench.model.case import MINIMUM_EFFECT, Case
-from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import BadInput, NothingMeasured, PyopbenchError
 from pyopbench.model.parse import parse_fail_on
-from pyopbench.model.side import Environment
+from pyopbench.model.side import Checkout, Environment
 from pyopbench.store.run import OpenRun, create, name_sides, require_new
 from pyopbench.store.types import Revision, Side, ValueDifference, Values
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from pyopbench.engine import git, plan
 from pyopbench.model import formatting
-from pyopbench.model.case import CONTROL_SUFFIX, MINIMUM_EFFECT, Case, Failure
-from pyopbench.model.discover import find, require_known
+from pyopbench.model.case import MINIMUM_EFFECT, Failure
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.store.run import RUN_FILE, OpenRun, OpenSide, Source
@@ -25,10 +24,6 @@ def require_resumable(side: OpenSide, own: OwnOps) -> None:
             hint="resume the shards that are unfinished, and merge again into a new folder",
         )
     require_same_own(side.folder, side.side.own, own)
-    cases = [Case.from_id(key) for key in side.side.cases]
-    variants = [*find("variants"), *find("parts")]
-    require_known("op", sorted({case.op for case in cases}), {*find("ops"), *own})
-    require_known("variant", sorted({case.variant.removesuffix(CONTROL_SUFFIX) for case in cases}), variants)
     then, now = side.side.environment.get("commit"), git.commit_of_package()["commit"]
     if then is not None and then != now:  # None: it was begun by an installed package, which has a version instead
         raise BadInput(

@@ -11,7 +11,7 @@ from pyopbench.engine import environments
 from pyopbench.engine.plan import plan_in, require_cases
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker, ask_each
 from pyopbench.judge.requirements import OF_THE_GRADIENT
-from pyopbench.model.case import DTYPES, GPU, NO_GRADIENT, PLACEMENTS, Axes, Case, Failure, Label
+from pyopbench.model.case import DTYPES, GPU, NO_GRADIENT, PLACEMENTS, Axes, Case, Failure, make_label
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.side import Environment
 from pyopbench.store.run import OpenSide
@@ -148,7 +148,7 @@ def attempts_of(
             if name != GPU:  # that is judged by what was measured there
                 depends = name in OF_THE_GRADIENT and case.gradient != NO_GRADIENT
                 used = case.gradient if depends else mechanisms[0]
-                label = str(Label.of(case.variant, used, mechanisms))
+                label = make_label(case.variant, used, mechanisms)
                 attempts[Attempt(name, case.op, case.variant, used, label)] = None
     return list(attempts)
 

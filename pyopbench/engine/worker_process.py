@@ -20,11 +20,10 @@ from typing import IO, Any, Literal, TypeAlias, TypeVar
 
 from pyopbench.engine import environments
 from pyopbench.model import machine
-from pyopbench.model.checkout import Checkout
-from pyopbench.model.child_process import end_group
+from pyopbench.model.child_process import MARKER_BYTES, MARKER_VARIABLE, Marker, end_group
 from pyopbench.model.errors import WorkerLost
-from pyopbench.model.marker import BYTES, VARIABLE, Marker
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
+from pyopbench.model.side import Checkout
 
 START_TIMEOUT_SECONDS = 180.0
 """Importing TensorFlow from a cold disk takes tens of seconds on a busy machine."""
@@ -107,16 +106,15 @@ class Worker:
             folder = resources.enter_context(scratch)
             with tempfile.TemporaryFile() as shared:
                 # Written, not only sized: a page that a full disk has no room for would end the worker when it is used.
-                shared.write(bytes(BYTES))
+                shared.write(bytes(MARKER_BYTES))
                 shared.flush()
-                self._marker = Marker(shared)
-                resources.callback(self._marker.close)
+                self._marker = Marker(shared.fileno())
                 variables = {
                     **environments.worker_variables(python),
                     **WORKER_VARIABLES,
                     **(checkout.variables() if checkout is not None else {}),
                     **(WITHOUT_GPU if hides_gpu else {}),
-                    VARIABLE: str(shared.fileno()),
+                    MARKER_VARIABLE: str(shared.fileno()),
                     "TMPDIR": folder,
                 }
                 self._process = subprocess.Popen(
@@ -163,7 +161,7 @@ class Worker:
         """Send a request, whose answer `answer` returns later."""
         assert self._process.stdin is not None
         self._case = None
-        self._marker.clear()
+        self._marker.set("")
         self._heard = time.monotonic()
         if self._unsent:  # not when it is started: then it reads nothing yet, and a pipe takes no more than 64 KiB
             request, self._unsent = {**request, "own": [*map(asdict, self._unsent.values())]}, NO_OWN_OPS

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from pyopbench.find.source import FUNCTIONS, UNKNOWN, ProgramSource, Scope
-from pyopbench.model.syntax import defaults_of
 
 Key: TypeAlias = "tuple[Scope | None, str]"
 """A name and the scope that binds it; None for an attribute, and for a name that the file does not bind."""
@@ -43,7 +42,7 @@ class ValueFlow:
                 self._reads[None, node.attr].append(node)
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 self._functions[node.name].append(node)
-                for name, value in defaults_of(node.args).items():
+                for name, value in _defaults_of(node.args).items():
                     self._values[node, name].append(value)
             elif isinstance(node, ast.ClassDef):
                 self._classes.add(node.name)
@@ -237,3 +236,13 @@ def is_of_self(node: ast.AST) -> bool:
 def last_name(node: ast.AST) -> str:
     """Return the last name of a dotted path such as `a.b.c`; empty for any other expression."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _defaults_of(arguments: ast.arguments) -> dict[str, ast.expr]:
+    """Return the defaults of the parameters that have one, by name."""
+    positional = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
+    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    without = len(positional) - len(arguments.defaults)
+    return dict(zip(positional[without:], arguments.defaults, strict=True)) | {
+        one.arg: default for one, default in named if default is not None
+    }

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pyopbench.model import formatting
-from pyopbench.model.case import NO_GRADIENT, Case, Label
+from pyopbench.model.case import NO_GRADIENT, Case, variant_in
 from pyopbench.stats import costs, estimate
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def body_shares_of(
     settings = []
     callback_of: dict[str, str] = {}
     for comparison, made in choices:
-        setting, variant = comparison.setting, Label.parse(comparison.baseline).variant
+        setting, variant = comparison.setting, variant_in(comparison.baseline)
         body = catalogue.variant(variant).body
         if made is not None and setting.direction == "forward" and body in alone:
             choice, mix = made
@@ -112,5 +112,5 @@ def _shares_of_cases(
 
 def _runs(catalogue: Catalogue, label: str, body: str) -> bool:
     """Is a label a callback around a body as it is, which nothing compiles?"""
-    variant = catalogue.variant(Label.parse(label).variant)
+    variant = catalogue.variant(variant_in(label))
     return (variant.kind, variant.body, variant.automatic) == ("callback", body, False)

@@ -11,7 +11,7 @@ from pyopbench.judge.choice import Choice, Gain
 from pyopbench.judge.decision import Decision, Reason
 from pyopbench.judge.program import Mix
 from pyopbench.model import formatting
-from pyopbench.model.case import Case, Label
+from pyopbench.model.case import Case, variant_in
 from pyopbench.stats.estimate import MOST_LAUNCHES
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def gain_text(gain: Gain) -> str:
         least, most = (formatting.ratio(max(1 - end, 0.0)) for end in (high, low))
         interval = f"{least} to {most}, " if is_known else ""
         return f"{gain.label} takes {formatting.ratio(1 - gain.saved)} the time ({interval}{launches})"
-    interval = f"{formatting.saved_interval(low, high)}, " if is_known else ""
+    interval = f"{formatting.points(low)} to {formatting.points_saved(high)}, " if is_known else ""
     return f"{gain.label} saves {formatting.saved_at_least(gain.saved, None)} ({interval}{launches})"
 
 
@@ -114,7 +114,7 @@ def baseline_failure(comparison: SettingComparison) -> Reason:
         )
         return Reason("baseline_too_noisy", sentence, launches=launches)
     for (label, size), failure in sorted(comparison.failures.items()):
-        if Label.parse(label).variant == comparison.baseline:
+        if variant_in(label) == comparison.baseline:
             why = f"{failure.status} at {formatting.size(size)}: {failure.reason}"
             return Reason("baseline_failed", f"{label} has no number: {why}")
     sentence = f"{comparison.baseline} was not measured, so there is nothing to compare with"

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pyopbench.model import formatting
-from pyopbench.model.case import DIRECTIONS, Case, Label
+from pyopbench.model.case import DIRECTIONS, Case, make_label
 from pyopbench.model.errors import BadInput
 from pyopbench.stats import costs, estimate
 
@@ -43,8 +43,8 @@ def usual_gradients(catalogue: Catalogue, variant: str) -> list[str]:
 
 
 def label_of(catalogue: Catalogue, variant: str, gradient: str) -> str:
-    """Return the text of the `Label` of a case, as frames and reports hold it."""
-    return str(Label.of(variant, gradient, usual_gradients(catalogue, variant)))
+    """Return the label of a case, as frames and reports hold it."""
+    return make_label(variant, gradient, usual_gradients(catalogue, variant))
 
 
 def standing(gradient: str, order: Sequence[str]) -> tuple[float, str]:
@@ -185,7 +185,7 @@ class Hole:
 
     def text(self) -> str:
         """Return how many cases have no number, of which ops, and why, in a line."""
-        why = formatting.shorten(self.reason, SHORT_REASON, in_words=True)
+        why = formatting.shorten(self.reason, SHORT_REASON)
         ops = formatting.listing(list(dict.fromkeys(map(op_of, self.cases))))
         return f"{formatting.count(len(self.cases), 'case')} {self.status}, of {ops}: {why}"
 

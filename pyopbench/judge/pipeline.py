@@ -28,7 +28,7 @@ from pyopbench.model import formatting
 from pyopbench.model.arrangement import CURRENT, Arrangement, read_key
 from pyopbench.model.case import PIPELINE, Case
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.model.portable import PORTABLE, port_words
+from pyopbench.model.variant import PORTABLE, port_words
 from pyopbench.stats import costs
 from pyopbench.stats.estimate import UNIT, Launches, exp, moderated, usual_spread
 
@@ -331,7 +331,7 @@ def _choose(
     spread = usual_spread(shares_of(costs.launch_medians(ratios, "ratio", UNIT)).values())
     contrasts = contrasts_of(ratios.rename(columns={"case": "label"}).assign(size=size), CURRENT, frozenset(), spread)
     candidates = [
-        Candidate(key, "port" if arrangements[key].is_port else "callback", arrangements[key].effort)
+        Candidate(key, "port" if arrangements[key].action == "port" else "callback", arrangements[key].effort)
         for key in contrasts.labels
         if key != CURRENT
     ]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from pyopbench.judge.latencies import label_of
 from pyopbench.model import formatting
-from pyopbench.model.case import Case, Label
-from pyopbench.model.portable import PORTABLE, port_words
+from pyopbench.model.case import Case, variant_in
+from pyopbench.model.variant import PORTABLE, port_words
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
@@ -45,7 +45,7 @@ class Attempt:
         if self.works and not self.reason:
             return "works" if self.saved is None else formatting.saved_at_least(self.saved, self.saved_low)
         why = f"works, but not everywhere: {self.reason}" if self.works else self.reason
-        return formatting.shorten(why, characters, in_words=True)
+        return formatting.shorten(why, characters)
 
 
 def attempts_of(judgement: Judgement) -> tuple[Attempt, ...]:
@@ -99,9 +99,7 @@ def port_commands(judgement: Judgement) -> tuple[str, ...]:
     """Return how to have each answer as source, for those that can be written, in the order of the decisions."""
     own = judgement.run.own
     chosen = dict.fromkeys(
-        (one.op, Label.parse(one.choice).variant)
-        for one in judgement.decisions
-        if one.choice is not None and one.op in own
+        (one.op, variant_in(one.choice)) for one in judgement.decisions if one.choice is not None and one.op in own
     )
     return tuple(
         f"Write {op} as {variant}, with a test: {shlex.join(port_words(own[op], variant, f'{op}_{variant}.py'))}"

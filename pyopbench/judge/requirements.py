@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from pyopbench.judge.decision import Bar, Unknown
 from pyopbench.model import formatting
 from pyopbench.model.case import GPU as ON_GPU
-from pyopbench.model.case import REQUIREMENTS, Case, Label
+from pyopbench.model.case import REQUIREMENTS, Case, variant_in
 from pyopbench.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def findings_on(run: Run, op: str, label: str, requires: Iterable[str]) -> dict[
 
 
 def _tried(run: Run, op: str, label: str, name: str) -> Found:
-    wanted = label if name in OF_THE_GRADIENT else Label.parse(label).variant
+    wanted = label if name in OF_THE_GRADIENT else variant_in(label)
     line = next((one for one in run.requirements if (one.requirement, one.op, one.label) == (name, op, wanted)), None)
     if line is None:
         return None
@@ -64,7 +64,7 @@ def _tried(run: Run, op: str, label: str, name: str) -> Found:
 
 def _on_gpu(run: Run, op: str, label: str) -> Found:
     """Return whether a variant was measured on a GPU: some run on the host wherever their op is placed."""
-    variant = Label.parse(label).variant
+    variant = variant_in(label)
     there = [
         one for one in map(Case.from_id, run.cases) if (one.op, one.variant, one.placement) == (op, variant, ON_GPU)
     ]

@@ -78,11 +78,6 @@ class Arrangement:
         """Rank of the work to get there, least first."""
         return EFFORTS[self.action] + self.extra_effort
 
-    @property
-    def is_port(self) -> bool:
-        """Is there no Python left in the pipeline?"""
-        return self.action == "port"
-
 
 def parallel_text(parallel: int) -> str:
     """Return `num_parallel_calls` as it is written."""

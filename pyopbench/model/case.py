@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import product
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
-from pyopbench.model.errors import BadInput
+from pyopbench.model.errors import BadInput, Elided, Unsupported, WrongResult, describe_error
 
 MOST_KEPT = 65_536
 """Cases that are kept as they were read from their ids, which results hold again and again: 30 MB."""
@@ -38,8 +37,11 @@ SIMULATED = "simgpu"
 DEVICES = (CPU, GPU)
 """Where something can be timed."""
 PLACEMENTS = (*DEVICES, SIMULATED)  # on a simulated device copies are counted, and nothing is timed
-MODES_WITH = {THREADS: f"{THREADS}:[1-9][0-9]{{0,3}}", PIPELINE: f"{PIPELINE}:[^:]+"}
-"""The modes that have a parameter, and how they look."""
+ID = re.compile(
+    rf"([^/]+/){{4}}({THREADS}:[1-9][0-9]{{0,3}}|{PIPELINE}:[^:/]+|(?!({THREADS}|{PIPELINE})[:/])[^/]+)/[^/]+/"
+    "[1-9][0-9]{0,17}/[^/]+"
+)
+"""The id of a case; modes `threads` and `pipeline` have a parameter."""
 NO_GRADIENT = "none"
 """The gradient of a forward case: the op is built without one, as it would be served."""
 
@@ -100,17 +102,13 @@ class Case:
     @lru_cache(maxsize=MOST_KEPT)
     def from_id(cls, key: str) -> Case:
         """Read a case back from its `id`; anything else is refused as `BadInput`."""
-        parts = key.split("/")
-        if len(parts) != 8 or not all(parts) or not re.fullmatch("[1-9][0-9]{0,17}", parts[6]):
+        if not ID.fullmatch(key):
             raise BadInput(
                 "not the id of a case",
                 received=repr(key),
                 hint="op/variant/gradient/direction/mode/dtype/size/placement; `pyopbench run --list --json` shows ids",
             )
-        op, variant, gradient, direction, mode, dtype, size, placement = parts
-        form = MODES_WITH.get(mode.partition(":")[0])
-        if form is not None and not re.fullmatch(form, mode):
-            raise BadInput("not a mode of a case", received=repr(mode), hint="threads:4 or pipeline:map, for example")
+        op, variant, gradient, direction, mode, dtype, size, placement = key.split("/")
         return cls(op, variant, gradient, direction, mode, dtype, int(size), placement)
 
     @property
@@ -121,14 +119,12 @@ class Case:
     @property
     def arrangement(self) -> str:
         """The key of an arrangement in mode `pipeline:ARRANGEMENT`; empty in any other mode."""
-        kind, _, key = self.mode.partition(":")
-        return key if kind == PIPELINE else ""
+        return self.mode.partition(":")[2] if self.kind == PIPELINE else ""
 
     @property
     def threads(self) -> int | None:
         """How many threads call at once in mode `threads:N`; None in any other mode."""
-        kind, _, number = self.mode.partition(":")
-        return int(number) if kind == THREADS else None
+        return int(self.mode.partition(":")[2]) if self.kind == THREADS else None
 
     @property
     def group(self) -> str:
@@ -151,17 +147,11 @@ class Case:
         return replace(self, direction="forward", gradient=NO_GRADIENT)
 
 
-def place_and_rest(group: str) -> tuple[str, str]:
-    """Return the placement of a group, and the rest of its key, which is the same on other placements."""
-    rest, _, placement = group.rpartition("/")
-    return placement, rest
-
-
 def by_placement(groups: Iterable[str]) -> dict[str, list[str]]:
     """Return groups by their placement, in their order: a process can measure only one placement."""
     found: dict[str, list[str]] = {}
     for group in groups:
-        found.setdefault(place_and_rest(group)[0], []).append(group)
+        found.setdefault(group.rpartition("/")[2], []).append(group)
     return found
 
 
@@ -189,6 +179,15 @@ class Axes:
     in_use: str = ""
 
 
+Status: TypeAlias = Literal["unsupported", "wrong", "elided", "raised", "timeout", "crashed"]
+STATUSES: dict[type[BaseException], Status] = {
+    Unsupported: "unsupported",
+    WrongResult: "wrong",
+    Elided: "elided",
+    BaseException: "raised",
+}
+
+
 @dataclass(frozen=True)
 class Failure:
     """A case that was planned and has no number, or a hole in the matrix.
@@ -199,47 +198,31 @@ class Failure:
     """
 
     case: str
-    status: Literal["unsupported", "wrong", "elided", "raised", "timeout", "crashed"]
+    status: Status
     reason: str
     launch: int | None = None
 
-
-@dataclass(frozen=True)
-class Label:
-    """A variant, and its gradient where that is not the variant's usual one; None for a case that has none."""
-
-    variant: str
-    gradient: str | None = None
-
-    def __str__(self) -> str:
-        """Return the text of the label: `variant`, or `variant+gradient`."""
-        return self.variant if self.gradient is None else f"{self.variant}+{self.gradient}"
-
     @classmethod
-    def parse(cls, text: str) -> Label:
-        """Read a label back from its text. Any text is a label: what follows the first `+` is the gradient."""
-        variant, _, gradient = text.partition("+")
-        return cls(variant, gradient or None)
-
-    @classmethod
-    def of(cls, variant: str, gradient: str, gradients: Sequence[str]) -> Label:
-        """Return the label of a case, by the gradients that its variant can have, the usual one first."""
-        is_usual = gradient == NO_GRADIENT or list(gradients[:1]) == [gradient]
-        return cls(variant, None if is_usual else gradient)
+    def of(cls, case: Case, error: BaseException, launch: int | None) -> Failure:
+        """Return the failure that an exception means for a case."""
+        status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
+        return cls(case.id, status, describe_error(error), launch)
 
 
-# Where the memory of a tensor can be, and the routes between the places.
+def make_label(variant: str, gradient: str, gradients: Sequence[str]) -> str:
+    """Return the label of a case: its variant, and after a `+` its gradient if that is not the usual, the first."""
+    is_usual = gradient == NO_GRADIENT or list(gradients[:1]) == [gradient]
+    return variant if is_usual else f"{variant}+{gradient}"
+
+
+def variant_in(label: str) -> str:
+    """Return the variant of a label."""
+    return label.partition("+")[0]
+
 
 HOST, DEVICE = "host", "device"
-PLACES = (HOST, DEVICE)
-
-
-class Route(NamedTuple):
-    """From where to where: the place of the inputs of a call, and the place where its result is used."""
-
-    inputs: str
-    result: str
-
-
-ROUTES = tuple(Route(*places) for places in product(PLACES, PLACES))
+"""Where the memory of a tensor can be."""
+Route: TypeAlias = tuple[str, str]
+"""From where to where: the place of the inputs of a call, and the place where its result is used."""
+ROUTES: tuple[Route, ...] = ((HOST, HOST), (HOST, DEVICE), (DEVICE, HOST), (DEVICE, DEVICE))
 """Every route, in the order of tables."""

@@ -1,16 +1,27 @@
-"""Child processes that end with their parent, and with all that they have started."""
+"""Child processes that end with their parent and with all that they have started, and that say which case they are at.
+
+What says it is memory that a worker shares with its parent, written before each block, by no system call. A line
+through the pipe costs some ten microseconds, wakes the parent and leaves caches cold, which the first call of the block
+that follows would pay for. Nobody reads the memory until the worker has gone silent or ended.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
 """Source: prctl(2)."""
+MARKER_VARIABLE = "PYOPBENCH_MARKER"
+"""Environment variable that hands a worker the number of the open file behind the memory."""
+MARKER_BYTES = 4096
+"""More than any id of a case; a longer one would be cut off."""
 
 
 def die_with_parent() -> None:
@@ -26,3 +37,24 @@ def end_group(group: int) -> None:
     """Kill every process of a process group, if any is left."""
     with suppress(ProcessLookupError, PermissionError):  # nobody is left; macOS says the latter of zombies
         os.killpg(group, signal.SIGKILL)
+
+
+class Marker:
+    """Holds the id of one case, or nothing, in the memory of an open file of `MARKER_BYTES` bytes."""
+
+    def __init__(self, file: int = -1) -> None:
+        """Share the memory of the file of a number; without one, share it with nobody."""
+        self._memory = mmap.mmap(file, MARKER_BYTES)
+
+    @classmethod
+    def inherited(cls, environment: Mapping[str, str]) -> Marker:
+        """Return the marker that a parent has handed over, or one of its own where there is no such parent."""
+        return cls(int(environment.get(MARKER_VARIABLE, "-1")))
+
+    def set(self, case: str) -> None:
+        """Say that the worker is at a case, or at none if it is empty."""
+        self._memory[:] = case.encode()[:MARKER_BYTES].ljust(MARKER_BYTES, b"\0")
+
+    def get(self) -> str | None:
+        """Return the case that the worker is at, or None."""
+        return bytes(self._memory).rstrip(b"\0").decode(errors="replace") or None

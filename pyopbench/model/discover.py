@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import difflib
 import os
-import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -28,56 +27,30 @@ BUILTIN, KERNELS = OPS / "builtin", OPS / "kernels"
 PATH_VARIABLE = "PYOPBENCH_PATH"
 CONTROLS = OPS / "controls"
 """A folder for that variable: variants whose difference from another one is known, for `pyopbench certify`."""
-PLACES = {"ops": BUILTIN, "variants": OPS / "variants", "parts": OPS / "cost_components.py"}
-"""Kind -> the folder of the package, or the file, that defines what there is of it."""
-OBJECTS = {"ops": "OP", "variants": "VARIANT", "parts": "VARIANT"}
+PLACES = {"ops": BUILTIN, "variants": OPS / "variants"}
+"""Kind -> the folder of the package that defines what there is of it."""
+OBJECTS = {"ops": "OP", "variants": "VARIANT"}
 """Kind -> what a file calls the one that it defines; with an s, the table of several."""
 
 
 def find(kind: str) -> dict[str, Path]:
     """Return the files that define what there is of a kind (a key of `PLACES`), by name, in alphabetical order."""
-    others = [Path(part) for part in os.environ.get(PATH_VARIABLE, "").split(os.pathsep) if part]
-    for folder in others:
-        if not folder.is_dir():
-            raise BadInput(
-                f"{PATH_VARIABLE} contains a path that is not a folder",
-                received=folder,
-                hint=f"name folders that contain ops/ or variants/, or unset {PATH_VARIABLE}",
-            )
-    path_of: dict[str, Path] = {}
-    for place in (PLACES[kind], *(root / kind for root in others if kind != "parts")):
-        for path in python_files(place):
-            for name in names_in(path, kind):
-                if name in path_of:
-                    raise BadInput(
-                        f"two files define the same name among the {kind}",
-                        received=f"{path_of[name]} and {path}, {name}",
-                        hint=f"rename one of them, or take its folder out of {PATH_VARIABLE}",
-                    )
-                path_of[name] = path
-    return dict(sorted(path_of.items()))
-
-
-def names_in(path: Path, kind: str) -> Sequence[str]:
-    """Return the names that a file defines: the keys of its table, or its own name where it has none."""
-    try:
-        return _names_in(path, kind, path.stat().st_mtime_ns)
-    except (OSError, SyntaxError, ValueError):  # whoever loads the file says so, with its line
-        return (path.stem,)
+    folders = [Path(part) / kind for part in os.environ.get(PATH_VARIABLE, "").split(os.pathsep) if part]
+    files = [path for place in (PLACES[kind], *folders) for path in place.glob("[!_]*.py")]
+    return dict(sorted((name, path) for path in files for name in _names_in(path, kind)))
 
 
 @cache
-def _names_in(path: Path, kind: str, modified: int) -> Sequence[str]:
+def _names_in(path: Path, kind: str) -> Sequence[str]:
+    """Return the names that a file defines: the keys of its table, or its own name where it has none."""
     table = f"{OBJECTS[kind]}S"
-    text = path.read_text(encoding="utf-8")
-    if re.search(rf"^{table}\b", text, re.MULTILINE):
-        for statement in ast.parse(text).body:
-            match statement:
-                case (
-                    ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict(keys=keys))
-                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.Dict(keys=keys))
-                ) if name == table:
-                    return tuple(str(ast.literal_eval(key)) for key in keys if key is not None)
+    for statement in ast.parse(path.read_bytes()).body:
+        match statement:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict(keys=keys))
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.Dict(keys=keys))
+            ) if name == table:
+                return tuple(str(ast.literal_eval(key)) for key in keys if key is not None)
     return (path.stem,)
 
 
@@ -93,21 +66,13 @@ def read_ops(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") -
             taken = [*find("ops"), *(target.name for target in targets)]
             targets.append(read_target(text, inputs, taken, seed_with))
         names.append(targets[-1].name if is_target(text) else text)
-    for option, value in (("--input", inputs), ("--seed-with", seed_with)):
-        if value and len(targets) != 1:
-            raise BadInput(
-                f"{option} is for one op of your own",
-                received=f"{option} with {', '.join(target.text for target in targets) or 'no such op'}",
-                hint="name one function, my_module.py:function --input EXPR; or for --seed-with one file, my_op.py",
-            )
+    if (inputs or seed_with) and len(targets) != 1:
+        raise BadInput(
+            "--input and --seed-with are for one op of your own",
+            received=", ".join(target.text for target in targets) or "no such op",
+            hint="name one function, my_module.py:function --input EXPR; or for --seed-with one file, my_op.py",
+        )
     return names, own_ops(*targets)
-
-
-def python_files(place: Path) -> list[Path]:
-    """Return a folder's Python files without those that begin with an underscore, sorted; or the one file."""
-    if place.suffix == ".py":
-        return [place]
-    return sorted(path for path in place.glob("*.py") if not path.stem.startswith("_"))
 
 
 def require_known(kind: str, names: Iterable[str], known: Iterable[str]) -> None:

@@ -1,18 +1,41 @@
-"""Errors that a user can act on: what was wrong, the value received, the legal values, the next step."""
+"""Errors that a user can act on: what was wrong, the value received, the legal values, the next step.
+
+And what TensorFlow and bodies raise, described in one line that fits a table, the same in every process.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
+
+from pyopbench.model import formatting
 
 EXIT_WRONG, EXIT_BAD_INPUT, EXIT_NOTHING = 1, 2, 3
 """Exit codes: a regression or a wrong variant; bad usage or input; nothing was measured. 0 is success."""
 EXIT_INTERRUPTED = 130
 
+LONGEST_REASON = 300
 
-def detail_label(name: str) -> str:
-    """Return the label of a detail of an error, padded so that the texts after it are aligned."""
-    return f"  {name}:".ljust(12)
+UNTELLING = ("Graph execution error", "Detected at node", "Node: ", "in user code", "<stack traces", "Traceback (most")
+"""Beginnings of lines in TensorFlow's messages that do not say what went wrong; nor do indented lines, which are
+stack traces."""
+
+QUOTED_EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|StopIteration): ")
+"""Beginning of the line in which TensorFlow quotes the exception of a callback's body or of AutoGraph."""
+
+CHANGING = (
+    (re.compile(r"\x1b\[[0-9;]*m"), ""),  # Numba colours its messages
+    (re.compile(r"\{\{function_node [^}]*\}\} "), ""),
+    (re.compile(r" ?\[Op:[^\]]*\]"), ""),
+    (
+        re.compile(r"__(?:inference|forward)_(?:__backward_)?([\w<>]+?)(?:_\d+)+(?!\w)(?:\[_XlaMustCompile[^\]]*\])?"),
+        r"\1",
+    ),
+    (re.compile(r"\b(pyfunc_|PyopbenchDefun|PyopbenchGradient)\d+"), r"\1N"),
+    (re.compile(r"\b0x[0-9a-f]+"), "0x…"),
+)
+"""Parts of messages that are numbered or placed anew in every process, and what stands for them."""
 
 
 class PyopbenchError(Exception):
@@ -29,9 +52,12 @@ class PyopbenchError(Exception):
 
     @property
     def details(self) -> list[tuple[str, str]]:
-        """The value received, the legal ones and the next step, as far as there are any: each a label and its text."""
+        """The value received, the legal ones and the next step, as far as there are any: each a label and its text.
+
+        Labels are padded so that the texts after them are aligned.
+        """
         details = (("received", self.received), ("legal", self.legal), ("next", self.hint or None))
-        return [(detail_label(name), str(value)) for name, value in details if value is not None]
+        return [(f"  {name}:".ljust(12), str(value)) for name, value in details if value is not None]
 
     @property
     def in_a_line(self) -> str:
@@ -45,24 +71,12 @@ class BadInput(PyopbenchError):
     def as_plain(self) -> dict[str, Any]:
         """Return the error as plain data, for another process."""
         received, legal = (None if value is None else str(value) for value in (self.received, self.legal))
-        kind = type(self).__name__
-        return {"kind": kind, "message": self.message, "received": received, "legal": legal, "hint": self.hint}
+        return {"message": self.message, "received": received, "legal": legal, "hint": self.hint}
 
     @staticmethod
     def from_plain(plain: Mapping[str, Any]) -> BadInput:
         """Return the error that `as_plain` was called on, also if its result went through JSON."""
-        kinds = {one.__name__: one for one in (BadInput, NotRepeatable)}
-        kind = kinds.get(plain.get("kind", ""), BadInput)
-        hint = plain.get("hint") or ""
-        return kind(plain["message"], received=plain.get("received"), legal=plain.get("legal"), hint=hint)
-
-
-class NotRepeatable(BadInput):
-    """A body returns different values for the same inputs, so that no variant can be compared with it (exit code 2)."""
-
-
-class CannotStore(PyopbenchError):
-    """A finished measurement cannot be stored; earlier ones are kept (exit code 2)."""
+        return BadInput(plain["message"], received=plain["received"], legal=plain["legal"], hint=plain["hint"])
 
 
 class NothingMeasured(PyopbenchError):
@@ -77,13 +91,6 @@ class WorkerLost(PyopbenchError):
     exit_code = EXIT_NOTHING
 
 
-class InternalError(PyopbenchError):
-    """pyopbench itself failed, and neither the input nor a measurement is to blame (exit code 70)."""
-
-    exit_code = 70
-    """`EX_SOFTWARE` of sysexits.h: none of the codes by which a gate passes or fails, and no bad input."""
-
-
 class Interrupted(KeyboardInterrupt):
     """Measuring from Python was interrupted; what was finished is stored.
 
@@ -93,8 +100,7 @@ class Interrupted(KeyboardInterrupt):
 
     def __init__(self, folder: object, hint: str) -> None:
         self.folder, self.hint = folder, hint
-        details = (("stored", folder), ("next", hint))
-        super().__init__("\n".join(["interrupted", *(f"{detail_label(name)}{text}" for name, text in details)]))
+        super().__init__(f"interrupted; what was finished is stored in {folder}\n{hint}")
 
 
 class WrongResult(PyopbenchError):
@@ -107,9 +113,33 @@ class Unsupported(PyopbenchError):
     """A variant cannot exist here, found out only by building it; the case is recorded with the reason."""
 
 
-class Elsewhere(PyopbenchError):
-    """A case that was asked for on a GPU landed on the CPU; its time would be that of another device."""
-
-
 class Elided(PyopbenchError):
     """Copies of an op that a graph was built with are not all executed, so their cost is unknown."""
+
+
+def describe_error(error: BaseException) -> str:
+    """Return type and message of an error in one line that fits a table, without what differs from run to run."""
+    if isinstance(error, PyopbenchError):
+        return error.message
+    return shorten_reason(_telling_line(type(error).__name__, tidy(str(error))))
+
+
+def tidy(message: str) -> str:
+    """Return a message without what is numbered or placed anew in every process."""
+    for pattern, replacement in CHANGING:
+        message = pattern.sub(replacement, message)
+    return message
+
+
+def shorten_reason(text: str, end: str = "") -> str:
+    """Return a text in one line, cut between words where it and what has to follow it do not fit a table."""
+    return formatting.shorten(text, LONGEST_REASON - len(end)) + end
+
+
+def _telling_line(name: str, message: str) -> str:
+    lines = [line for line in message.splitlines() if line.strip()]
+    quoted = [line.strip() for line in lines if QUOTED_EXCEPTION.match(line.strip())]
+    if quoted:
+        return quoted[0]
+    telling = [line for line in lines if not line[0].isspace() and not line.startswith(UNTELLING)] or lines[-1:]
+    return f"{name}: {telling[0].strip()}" if telling else name

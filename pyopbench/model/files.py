@@ -1,17 +1,18 @@
-"""Files: written whole or not at all, locked, in the user's cache; and paths as users give them."""
+"""Files: written whole or not at all, locked, in the user's cache, run as modules; and paths as users give them."""
 
 from __future__ import annotations
 
 import fcntl
+import importlib.util
 import os
-import tempfile
-from collections.abc import Iterator
+import secrets
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 import platformdirs
-
-from pyopbench.model.errors import BadInput
 
 CACHE_VARIABLE = "XDG_CACHE_HOME"
 
@@ -30,25 +31,16 @@ def write_atomically(path: Path, content: bytes) -> None:
 
     A reader, or a crash, sees all of it or what was there before; so after an `OSError`, too.
     """
-    descriptor, scratch = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+    scratch = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(descriptor, "wb") as stream:
+        with scratch.open("xb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(scratch, 0o666 & ~mask)
         os.replace(scratch, path)
     except BaseException:  # the disk is full, for example: what there is of it would only take more
-        os.unlink(scratch)
+        scratch.unlink(missing_ok=True)
         raise
-
-
-def write_new(path: Path, content: bytes) -> None:
-    """Write a file; a `FileExistsError` if something of that name is there, be it a link that leads nowhere."""
-    with path.open("xb") as stream:
-        stream.write(content)
 
 
 def cache_folder(name: str) -> Path:
@@ -59,23 +51,35 @@ def cache_folder(name: str) -> Path:
 def make_cache_folder(name: str) -> Path:
     """Return a folder of the cache, created if necessary."""
     folder = cache_folder(name)
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(
-            f"cannot create a folder in the cache: {error}",
-            received=folder,
-            hint=f"set {CACHE_VARIABLE} to a folder that you can write to",
-        ) from error
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 
 @contextmanager
-def hold_lock(path: Path) -> Iterator[None]:
-    """Hold the flock of a file, which is created; the lock ends with the process."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def hold_lock(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold the flock of a file, which is created; while another process has it, wait, after one call of `waiting`.
+
+    The lock ends with the process. Nothing is written to the file: to lock it, a user only has to be able to read it.
+    """
+    creates = 0 if path.exists() else os.O_CREAT  # with it, Linux lets nobody open what another user has made in /tmp
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | creates, 0o644)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
+
+
+def load_file(path: Path, name: str) -> ModuleType:
+    """Run a Python file as a module with a name, under which it can be imported from then on; return the module."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None  # a .py file has both
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module

@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import datetime, timezone
-from unicodedata import category
 
 MISSING = "–"
 UNBOUNDED = "∞"
@@ -26,11 +25,8 @@ FAR_SLOWER = 2.0
 """A variant that takes so many times the current time saves nothing, so its ratio is shown instead."""
 SECOND_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 BYTE_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
-ONE = {"elements": "element", "matrices": "matrix", "active sites": "active site"}
-"""What a size of an op of the package counts -> one of it."""
 SIZE_UNITS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
-SUSPECT = re.compile("[^ -~\n\t]")
-LINE_ENDS = ("Zl", "Zp")
+SUSPECT = re.compile("[^ -~\n\t\u00a0]")
 
 
 def number(value: float | None, digits: int = SIGNIFICANT_DIGITS) -> str:
@@ -60,9 +56,8 @@ def seconds_interval(value: float | None, low: float | None, high: float | None)
     shown = f"{number(value / scale)} {unit}"
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return shown
-    ends = [number(bound / scale) for bound in (low, high)]
-    # A dash before a minus would have to be read twice.
-    return f"{shown} ({(' to ' if any(end.startswith(('-', '−')) for end in ends) else '–').join(ends)})"
+    dash = " to " if low < 0 else "–"  # a dash before a minus would have to be read twice
+    return f"{shown} ({number(low / scale)}{dash}{number(high / scale)})"
 
 
 def ratio(value: float | None) -> str:
@@ -85,28 +80,18 @@ def saved_at_least(saved: float | None, low: float | None) -> str:
 
     Too noisy values, and twice the time or more, have that instead: `none (8.6× the time)`.
     """
-    if saved is None or low is None or _missing(saved) or _missing(low):
-        return points(_at_most_all(saved))
+    if saved is None or low is None or math.isnan(saved) or math.isnan(low):
+        return points_saved(saved)
     if is_too_noisy(1 - saved, 1 - low):
         return TOO_NOISY
     if 1 - saved >= FAR_SLOWER:
         return f"none\u00a0({ratio(1 - saved)}\u00a0the\u00a0time)"
-    return f"{points(_at_most_all(saved))}\u00a0(≥\u00a0{points(low)})"
+    return f"{points_saved(saved)}\u00a0(≥\u00a0{points(low)})"
 
 
-def at_least(low: float | None) -> str:
-    """Format the lower end of the interval of a share of the current time that is saved: `≥ 96%`."""
-    return MISSING if _missing(low) else f"≥ {points(_at_most_all(low))}"
-
-
-def saved_interval(low: float | None, high: float | None) -> str:
-    """Format the interval of a share of the current time that is saved: `96% to 99%`."""
-    return MISSING if _missing(low) and _missing(high) else f"{points(low)} to {points(_at_most_all(high))}"
-
-
-def _at_most_all(saved: float | None) -> float | None:
-    """Return what is saved, of which noise makes more than all where next to nothing is left."""
-    return saved if saved is None or math.isnan(saved) else min(saved, 1.0)
+def points_saved(saved: float | None) -> str:
+    """Format what is saved as `points` do; noise makes it more than all where next to nothing is left."""
+    return points(saved if saved is None else min(saved, 1.0))
 
 
 def points(share: float | None) -> str:
@@ -116,23 +101,7 @@ def points(share: float | None) -> str:
     """
     if share is None or not math.isfinite(share) or abs(share) > LARGEST_SHARE:
         return percent(share)
-    rounded = round(share * 100, 0 if abs(share) >= 0.1 else 1)
-    shown = f"{abs(rounded):.1f}".removesuffix(".0")
-    return f"{'−' if rounded < 0 else ''}{shown}%"
-
-
-def change_or_noise(before: float, after: float | None, *, noisy_before: bool, noisy_after: bool) -> str:
-    """Format a cost before and after, in one unit where that is short: `120 → 1.10 µs`."""
-    if noisy_before:
-        return TOO_NOISY
-    if noisy_after:
-        return f"{seconds(before)} → {TOO_NOISY}"
-    if after is None or not math.isfinite(after):
-        return f"{seconds(before)} → {MISSING}"
-    scale, unit = _second_unit(before)
-    if after <= 0 or abs(after) / scale >= 0.01:
-        return f"{number(before / scale)} → {number(max(after, 0.0) / scale)} {unit}"
-    return f"{seconds(before)} → {seconds(after)}"
+    return percent(round(share, 2 if abs(share) >= 0.1 else 3)).replace("-", "−")
 
 
 def is_too_noisy(time: float, high: float) -> bool:
@@ -166,12 +135,9 @@ def size(value: float | None) -> str:
 
 
 def sized(low: float, unit: str, high: float | None = None) -> str:
-    """Format a size, or a range of them, with what it counts, a plural: `1k elements`, `1 element`, `1 to 1k rows`.
-
-    Who brings an op says only how many of its things are called: one of what is not in `ONE` is `size 1 (rows)`.
-    """
+    """Format a size, or a range of them, with what it counts, a plural: `1k rows`, `1 to 1k rows`, `size 1 (rows)`."""
     if low == 1 and high in (None, 1):
-        return f"1 {ONE[unit]}" if unit in ONE else f"size 1 ({unit})"
+        return f"size 1 ({unit})"
     return f"{size(low) if high is None else size_range(low, high)} {unit}"
 
 
@@ -212,17 +178,17 @@ def direction(name: str) -> str:
     return name.replace("_", " + ")
 
 
-def shorten(words: str, characters: int, *, in_words: bool = False) -> str:
+def shorten(words: str, characters: int) -> str:
     """Fold white space to single blanks and cut what goes beyond `characters`, marked by an ellipsis.
 
-    With `in_words`, also leave out a word that would be cut, unless it is a quarter of the room.
+    A word that would be cut is left out, unless it is a quarter of the room.
     """
     folded = " ".join(words.split())
     if len(folded) <= characters:
         return folded
     shown = folded[: characters - 1]
     begun = "" if folded[characters - 1] == " " else shown.rpartition(" ")[2]
-    if in_words and 4 * len(begun) < characters:
+    if 4 * len(begun) < characters:
         shown = shown.removesuffix(begun)
     return shown.rstrip() + "…"
 
@@ -234,23 +200,14 @@ def _capped(value: float) -> str:
     return f"< {1 / LARGEST_RATIO:.15g}" if 0 < value < 1 / LARGEST_RATIO else number(value)
 
 
-def _missing(value: float | None) -> bool:
-    return value is None or math.isnan(value)
-
-
 def _exponent(value: float, digits: int) -> int:
     """Return the decimal exponent after rounding to `digits`: that of 9.996 is 1, because it is shown as 10.0."""
     return int(f"{value:.{digits - 1}e}".partition("e")[2])
 
 
 def _second_unit(value: float) -> tuple[float, str]:
-    if value == 0 or math.isinf(value):
-        return SECOND_UNITS[0]
-    exponent = _exponent(value, SIGNIFICANT_DIGITS)
-    for scale, unit in SECOND_UNITS:
-        if exponent >= round(math.log10(scale)):
-            return scale, unit
-    return SECOND_UNITS[-1]
+    fitting = (unit for unit in SECOND_UNITS if abs(value) >= 0.9995 * unit[0])  # which is shown as 1.00
+    return next(fitting, SECOND_UNITS[-1]) if value else SECOND_UNITS[0]
 
 
 def duration(value: float) -> str:
@@ -260,12 +217,6 @@ def duration(value: float) -> str:
     if hours:
         return f"{hours} h {minutes} min"
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-def seconds_of(date: str) -> float:
-    """Return a date and time of ISO 8601 as seconds since 1970; in UTC if it has no time zone."""
-    found = datetime.fromisoformat(date.replace("Z", "+00:00"))  # Python 3.10 does not read the Z
-    return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp()
 
 
 def moment(value: str) -> str:
@@ -279,9 +230,4 @@ def moment(value: str) -> str:
 
 def printable(text: str) -> str:
     """Return text with escapes in place of what is no sign to be seen; lines and tabs stay."""
-    return SUSPECT.sub(_shown, text)
-
-
-def _shown(found: re.Match[str]) -> str:
-    kind = category(found[0])
-    return repr(found[0])[1:-1] if kind[0] == "C" or kind in LINE_ENDS else found[0]
+    return SUSPECT.sub(lambda found: found[0] if found[0].isprintable() else repr(found[0])[1:-1], text)

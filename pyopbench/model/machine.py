@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
+import math
 import os
 import platform
 import re
@@ -13,11 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from pyopbench.model.errors import BadInput
+from pyopbench.model.files import hold_lock
 
-HOST_VARIABLE = "PYOPBENCH_HOST"
-"""Environment variable with the name to use in place of the hash."""
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 """New at each start of a Linux kernel, and the same in all containers on it. A machine id is no help: nodes that start
 from one image have the same. Source: https://man7.org/linux/man-pages/man5/proc_sys_kernel.5.html"""
@@ -40,18 +37,9 @@ HELD = "PYOPBENCH_MEASURING"
 
 
 def host_name() -> str:
-    """Return the name of this machine: that in `PYOPBENCH_HOST`, else a hash that is the same until it restarts."""
-    name = os.environ.get(HOST_VARIABLE)
-    if name is None:
-        seed = read_system_file(BOOT) or socket.gethostname()
-        return hashlib.sha256(seed.encode()).hexdigest()[:HASH_DIGITS]
-    if not NAME.fullmatch(name):
-        raise BadInput(
-            "not a name for a machine",
-            received=f"{HOST_VARIABLE}={name!r}",
-            hint=f"use up to 63 letters, digits, dots, dashes and underscores, as {HOST_VARIABLE}=$(hostname -s) does",
-        )
-    return name
+    """Return the name of this machine: a hash that is the same until it restarts."""
+    seed = read_system_file(BOOT) or socket.gethostname()
+    return hashlib.sha256(seed.encode()).hexdigest()[:HASH_DIGITS]
 
 
 # What it is. A container or `taskset` can allow fewer cores than there are.
@@ -76,9 +64,8 @@ def describe() -> dict[str, Any]:
 
 def cpu_model() -> str | None:
     """Return the name of the processor; None if the system does not report it."""
-    pairs = (line.partition(":") for line in (read_system_file("/proc/cpuinfo") or "").splitlines())
-    names = (value.strip() for key, _, value in pairs if key.strip() == "model name")
-    return next(names, None) or platform.processor() or None
+    named = re.search(r"^model name\s*: (.+)", read_system_file("/proc/cpuinfo") or "", re.MULTILINE)
+    return named[1] if named else platform.processor() or None
 
 
 def read_system_file(path: str | Path) -> str | None:
@@ -108,16 +95,10 @@ def available_bytes() -> int | None:
     return min(known, default=None)
 
 
-def has_room(count: int) -> bool:
-    """Whether so many more workers fit into memory; yes where the system does not say."""
+def room_for_workers(worker_bytes: int = WORKER_BYTES) -> float:
+    """Return how many more workers fit into memory; infinity where the system does not say."""
     available = available_bytes()
-    return available is None or available * (1 - SPARE_SHARE) >= count * WORKER_BYTES
-
-
-def most_small_workers() -> int | None:
-    """Return how many workers with few cases fit into memory; None where the system does not say."""
-    available = available_bytes()
-    return None if available is None else int(available * (1 - SPARE_SHARE)) // SMALL_WORKER_BYTES
+    return math.inf if available is None else available * (1 - SPARE_SHARE) // worker_bytes
 
 
 def _field(path: Path, pattern: str) -> int | None:
@@ -131,8 +112,7 @@ def offer_memory(process: int) -> None:
         (PROC / str(process) / "oom_score_adj").write_text(FIRST_TO_GO, encoding="ascii")
 
 
-# Its lock: a file in a folder that all users share, locked by flock(2), so that it ends with its process. Nothing is
-# written to it: to lock it, a user only has to be able to read it.
+# Its lock, in a folder that all users share.
 
 
 def lock_path() -> Path:
@@ -146,46 +126,9 @@ def hold_machine(waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
     if HELD in os.environ:
         yield
         return
-    with _open_lock() as descriptor:
-        if not _take(descriptor):
-            waiting()
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with hold_lock(lock_path(), waiting):
         os.environ[HELD] = str(os.getpid())
         try:
             yield
         finally:
             del os.environ[HELD]
-
-
-def is_free() -> bool:
-    """Whether nobody measures on this machine at this moment."""
-    with _open_lock() as descriptor:
-        return _take(descriptor)
-
-
-@contextmanager
-def _open_lock() -> Iterator[int]:
-    path, flags = lock_path(), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        try:
-            descriptor = os.open(path, flags)
-        except FileNotFoundError:  # Linux lets nobody open with O_CREAT what another user has made in /tmp
-            descriptor = os.open(path, flags | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise BadInput(
-            "the lock that keeps two runs from measuring at once cannot be used",
-            received=f"{path}: {error}",
-            hint=f"remove it if nothing is being measured, or set {LOCK_FOLDER_VARIABLE} to another folder",
-        ) from error
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _take(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -34,20 +34,6 @@ output, a gradient those of its differentiable input."""
 
 
 @dataclass(frozen=True)
-class Refused:
-    """Why the body of a `tf.py_function` cannot take arrays: the reason, the next step, file and line."""
-
-    why: str
-    fix: str
-    place: tuple[str, int] | None
-
-    @property
-    def text(self) -> str:
-        """The reason with its place."""
-        return f"{self.place[0]}:{self.place[1]}: {self.why}" if self.place else self.why
-
-
-@dataclass(frozen=True)
 class Own:
     """What a user's own op has in addition to what every op has.
 
@@ -57,17 +43,11 @@ class Own:
 
     py_function: Body | None = None  # the body of the current `tf.py_function`, on eager tensors, without a NumPy body
     computes_on_arrays: bool = False
-    refused: Refused | None = None  # why there is no copy, although the body computes with arrays as well
+    refused: Any = None  # the `CannotPort` for which there is no copy, although the body computes with arrays as well
     tried: frozenset[str] = frozenset()  # bodies that nobody wrote for this op, so that their failure is no error
     fixed_sizes: bool = False  # it exists only at `Op.sizes`, because its inputs are examples
     is_random: bool = False  # the body draws random numbers, so that it is seeded before each call
     keywords: tuple[str, ...] = ()  # names of the last inputs, which the user's function takes by name
-
-    @property
-    def ported(self) -> tuple[str, ...]:
-        """The bodies that ports are made from without anybody writing them: the user's, by the names of `Op`."""
-        has_numpy = self.py_function is None or self.computes_on_arrays
-        return ("numpy",) if has_numpy else tuple(sorted(self.tried))
 
 
 @dataclass(frozen=True)
@@ -122,10 +102,6 @@ class Op:
     def is_on_tensors(self) -> bool:
         """Is the NumPy body only the reference, because the user's computes with TensorFlow?"""
         return self.own is not None and self.own.py_function is not None and not self.own.computes_on_arrays
-
-    def is_tried(self, body: str) -> bool:
-        """Did nobody write this body for the op, so that its failure is no error?"""
-        return self.own is not None and body in self.own.tried
 
     def exists_at(self, size: int) -> bool:
         """Can inputs of this size be made? An op of one size, or of examples, has only its own sizes."""

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import io
+import importlib
 import re
-import tokenize
-import unicodedata
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, TypeAlias
 
 from pyopbench.model.case import BASELINE, OWN_BASELINE
 from pyopbench.model.errors import BadInput
-from pyopbench.model.files import real_path
+from pyopbench.model.files import load_file, real_path
 
 LEGAL = "an op's name, my_op.py, my_module.py:function or package.module:function"
 KEYWORD = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*(.*)", re.ASCII | re.DOTALL)
@@ -82,6 +81,20 @@ class Target:
         """What names it on a command line."""
         return f"{self.place}:{self.function}" if self.function else self.place
 
+    def load(self) -> ModuleType:
+        """Return the module of the op; a file is run, and can be imported by its name from then on."""
+        if not self.is_file:
+            return importlib.import_module(self.place)
+        path = Path(self.place)
+        root, dotted = path.parent, path.stem
+        while (root / "__init__.py").is_file():
+            root, dotted = root.parent, f"{root.name}.{dotted}"
+        # Last, so that a user's file with the name of a module of TensorFlow does not replace that module.
+        sys.path.append(str(root))
+        if "." in dotted:  # a part of a package, which may import the others relatively
+            return importlib.import_module(dotted)
+        return load_file(path, f"pyopbench_own_{self.name}")
+
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Target:
         """Return what `asdict` made plain, after JSON too."""
@@ -109,10 +122,7 @@ def _content_of_input(text: str) -> bytes:
     name, expression = split_input(text)
     if not expression.endswith(".npy"):
         return text.encode()
-    try:
-        return f"{name}={hashlib.sha256(Path(expression).read_bytes()).hexdigest()}".encode()
-    except OSError:  # the worker, which loads it, says so
-        return text.encode()
+    return f"{name}={hashlib.sha256(Path(expression).read_bytes()).hexdigest()}".encode()
 
 
 def is_target(text: str) -> bool:
@@ -123,11 +133,10 @@ def is_target(text: str) -> bool:
 def read_target(text: str, inputs: Sequence[str], taken: Sequence[str], seed_with: str = "") -> Target:
     """Return what a command line names; `inputs` are for a function, and `taken` are names that other ops have."""
     place, _, function = text.partition(":") if not text.endswith(".py") else (text, "", "")
-    function = unicodedata.normalize("NFKC", function)  # as Python does with names: a ligature is two letters
     is_file = place.endswith(".py")
     if (function and not function.isidentifier()) or not (is_file or (function and MODULE.fullmatch(place))):
         raise BadInput("not an op", received=repr(text), legal=LEGAL, hint=f"for example {place}:my_function")
-    tree = _parse_file(place) if is_file else None
+    tree = _parse(Path(place), place, "a file that Python can parse") if is_file else None
     place = str(real_path(place)) if is_file else place
     _check_inputs(text, function, inputs)
     _parse(seed_with, "--seed-with", "a Python statement, such as np.random.seed({seed})")
@@ -149,11 +158,11 @@ def read_program(text: str) -> str:
             received=repr(text),
             hint="name a function without arguments that returns a tf.data.Dataset: --program train.py:make_dataset",
         )
-    _parse_file(place)
-    return f"{real_path(place)}:{unicodedata.normalize('NFKC', function)}"
+    _parse(Path(place), place, "a file that Python can parse")
+    return f"{real_path(place)}:{function}"
 
 
-def _baseline_in(tree: ast.Module) -> str:
+def _baseline_in(tree: Any) -> str:
     """Return the current callback that an op file ends with, which is seen without running the file."""
     for statement in reversed(tree.body):
         match statement:
@@ -178,59 +187,28 @@ def usual_baseline(ops: Sequence[str], own: OwnOps, variants: Sequence[str] = ()
 
 
 def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:
-    if bool(function) != bool(inputs):
-        raise BadInput(
-            "a function needs an example of each of its arguments, and a file has its own",
-            received=f"--input with {text}" if inputs else f"{text} without --input",
-            hint="give --input once for each argument of a function: a Python expression with np and rng, or a .npy "
-            'file; for example --input "np.zeros((480, 640, 3), np.uint8)"',
-        )
     names = [split_input(one)[0] for one in inputs]
-    named = [name for name in names if name]
-    if named != names[len(names) - len(named) :] or len({*named}) < len(named):
+    is_in_order = names == [*[""] * names.count(""), *dict.fromkeys(filter(None, names))]
+    if bool(function) != bool(inputs) or not is_in_order:
         raise BadInput(
-            "named inputs must come last, each once",
-            received=" ".join(f"--input {one!r}" for one in inputs),
-            hint="give --input EXPR for each positional argument, then --input NAME=EXPR",
+            "a function needs an example of each of its arguments, those by name last and once; a file has its own",
+            received=" ".join([text, *(f"--input {one!r}" for one in inputs)]),
+            hint="give --input once for each argument of a function, or --input NAME=...: a Python expression with np "
+            'and rng, or a .npy file; for example --input "np.zeros((480, 640, 3), np.uint8)"',
         )
-    for expression in (split_input(one)[1] for one in inputs):
-        if not expression.endswith(".npy"):
+    for one in inputs:
+        if not (expression := split_input(one)[1]).endswith(".npy"):
             _parse(expression, "--input", "a Python expression, such as rng.random((100, 3))", mode="eval")
 
 
-def _parse_file(place: str) -> ast.Module:
-    """Return a Python file as a tree."""
+def _parse(source: str | Path, place: str, legal: str, mode: str = "exec") -> ast.AST:
+    """Return a file, or the value of an option, as a tree."""
     try:
-        source = Path(place).read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise BadInput("cannot read the file", received=f"{place}: {reason}", hint="check the path") from error
-    tree = _parse(source, place, "a file that Python can parse")
-    assert isinstance(tree, ast.Module)
-    return tree
-
-
-def decode_source(source: bytes) -> str:
-    """Return a Python file as text, in the encoding that it declares (or `SyntaxError`), with the line ends of Unix."""
-    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
-    try:
-        return io.TextIOWrapper(io.BytesIO(source), encoding, newline=None).read()
-    except UnicodeDecodeError as error:
-        raise SyntaxError(str(error)) from error
-
-
-def _parse(source: str | bytes, place: str, legal: str, mode: str = "exec") -> ast.AST:
-    try:
-        return ast.parse(source, place, mode=mode)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno and mode == "exec" else ""
-        shown = repr(source) if isinstance(source, str) else getattr(error, "text", None) or place
-        raise BadInput(
-            f"{place}{line}: {type(error).__name__}: {getattr(error, 'msg', error)}",
-            received=shown.strip(),
-            legal=legal,
-            hint="fix it and try again",
-        ) from error
+        return ast.parse(source if isinstance(source, str) else source.read_bytes(), place, mode=mode)
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        received = place if isinstance(source, Path) else f"{place} {source!r}"
+        message = f"{type(error).__name__}: {error}"
+        raise BadInput(message, received=received, legal=legal, hint="fix it and try again") from error
 
 
 def _name(text: str) -> str:

@@ -135,8 +135,7 @@ NUMBERS: dict[str, Callable[[str], int]] = {"size": parse_size, "threads": parse
 def _share(text: str) -> float:
     """Return a share of one from a percentage or a number; 0 from anything else."""
     match = re.fullmatch(r"([0-9]*\.?[0-9]+)(%?)", text.strip())
-    share = float(match[1]) / (100 if match[2] else 1) if match else 0.0
-    return share if share != float("inf") else 0.0
+    return float(match[1]) / (100 if match[2] else 1) if match else 0.0
 
 
 def _not(what: str, text: str, legal: str, example: str) -> BadInput:

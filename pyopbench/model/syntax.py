@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import linecache
+import shutil
+import subprocess
+import sys
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import decode_source
 from pathlib import Path
-from types import UnionType
 from typing import TypeAlias
-
-from pyopbench.model.own_target import decode_source
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Replacement: TypeAlias = tuple[int, int, str]
@@ -84,9 +85,7 @@ class Source:
                 last = node.end_lineno or node.lineno
             elif isinstance(node, DEFINITIONS):
                 break
-        begin = self.starts[last]
-        is_in_line = begin and self.data[begin - 1 : begin] != b"\n"  # the last line of the file has no line end
-        return begin, begin, ("\n" if is_in_line else "") + "".join(f"{one}\n" for one in statements)
+        return self.starts[last], self.starts[last], "".join(f"{one}\n" for one in statements)
 
 
 @cache
@@ -95,7 +94,7 @@ def read_source(path: str) -> Source:
 
     Raises:
         OSError: it cannot be read.
-        SyntaxError: it is not Python.
+        SyntaxError, ValueError: it is not Python.
     """
     try:
         text = decode_source(Path(path).read_bytes())
@@ -141,54 +140,50 @@ def globals_read(statement: ast.stmt) -> set[str]:
     return {one.id for one in free_names(statement)} - {*names_bound(statement)}
 
 
-def free_names(node: ast.AST) -> list[ast.Name]:
-    """Return the places where a statement or a lambda reads names that no function inside of it binds.
+def free_names(node: ast.AST, scopes: tuple[Scope, ...] = ()) -> Iterator[ast.Name]:
+    """Yield the places where a statement or a lambda reads names that no function inside of it binds.
 
-    What a statement of the top level binds itself counts as free: it is a name of the module.
+    What a statement of the top level binds itself counts as free: it is a name of the module. `scopes` are those that
+    the node is in, from without.
     """
-    names: list[ast.Name] = []
-    _find_free(node, (), names)
-    return names
-
-
-def _find_free(node: ast.AST, scopes: tuple[Scope, ...], found: list[ast.Name]) -> None:
     if isinstance(node, ast.Name):
         if isinstance(node.ctx, ast.Load) and not any(node.id in names for _, names in scopes):
-            found.append(node)
-        return
-    if not isinstance(node, (*DEFINITIONS, ast.Lambda, *COMPREHENSIONS)):
-        is_local = isinstance(node, ast.AnnAssign) and bool(scopes) and not scopes[-1][0]
-        for child in ast.iter_child_nodes(node):
-            if not (is_local and child is node.annotation):  # type: ignore[attr-defined] # which is never evaluated
-                _find_free(child, scopes, found)
+            yield node
         return
     outside, inside = _parts_of_scope(node)
+    is_local = isinstance(node, ast.AnnAssign) and bool(scopes) and not scopes[-1][0]
     for part in outside:
-        _find_free(part, scopes, found)
-    seen = tuple(one for one in scopes if not one[0])
-    own = (isinstance(node, ast.ClassDef), frozenset(local_names(node)))
-    for part in inside:
-        _find_free(part, (*seen, own), found)
+        if not (is_local and part is node.annotation):  # type: ignore[attr-defined] # which is never evaluated
+            yield from free_names(part, scopes)
+    if inside:
+        seen = tuple(one for one in scopes if not one[0])
+        own = (isinstance(node, ast.ClassDef), frozenset(local_names(node)))
+        for part in inside:
+            yield from free_names(part, (*seen, own))
 
 
 def _parts_of_scope(node: ast.AST) -> tuple[list[ast.AST], list[ast.AST]]:
-    """Return what of a function, class or comprehension is evaluated outside of it, and what inside."""
+    """Return what of a function, class or comprehension is evaluated outside of it, and what inside.
+
+    Any other node is no scope of its own.
+    """
     if isinstance(node, COMPREHENSIONS):
         first, *others = node.generators
         values = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
         return [first.iter], [*values, first.target, *first.ifs, *others]
     if isinstance(node, ast.ClassDef):
         return [*node.decorator_list, *node.bases, *node.keywords], list(node.body)
-    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return list(ast.iter_child_nodes(node)), []
     outside: list[ast.AST] = [*getattr(node, "decorator_list", ()), node.args]
     outside += [node.returns] if getattr(node, "returns", None) is not None else []  # type: ignore[union-attr, list-item]
     return outside, list(node.body) if isinstance(node.body, list) else [node.body]
 
 
-def root_of(node: ast.AST, parts: type[ast.AST] | UnionType = ast.Attribute) -> ast.AST:
-    """Return the expression at which one of attributes begins, `a` of `a.b.c`; with other `parts`, also of items."""
-    while isinstance(node, parts):
-        node = node.value  # type: ignore[attr-defined]
+def root_of(node: ast.AST) -> ast.AST:
+    """Return the expression at which one of attributes begins, `a` of `a.b.c`."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
     return node
 
 
@@ -206,16 +201,6 @@ def local_names(scope: ast.AST) -> set[str]:
     outside = [node.names for node in own_nodes(scope) if isinstance(node, ast.Global | ast.Nonlocal)]
     body: list[ast.AST] = scope.body if isinstance(scope.body, list) else [scope.body]  # type: ignore[attr-defined]
     return names.union(*map(names_bound, body)).difference(*outside)
-
-
-def defaults_of(arguments: ast.arguments) -> dict[str, ast.expr]:
-    """Return the defaults of the parameters that have one, by name."""
-    positional = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
-    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    without = len(positional) - len(arguments.defaults)
-    return dict(zip(positional[without:], arguments.defaults, strict=True)) | {
-        one.arg: default for one, default in named if default is not None
-    }
 
 
 def names_bound(statement: ast.AST) -> list[str]:
@@ -279,3 +264,21 @@ def import_of(statement: ast.Import | ast.ImportFrom, name: str) -> str:
 def has_unpacked(call: ast.Call) -> bool:
     """Does a call unpack arguments, with `*` or `**`?"""
     return any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords)
+
+
+def which_ruff() -> str | None:
+    """Return the Ruff of the shell, else that next to this Python; None where there is none."""
+    return shutil.which("ruff") or shutil.which("ruff", path=str(Path(sys.executable).parent))
+
+
+def format_text(text: str) -> str:
+    """Return a text as Ruff formats it by default; as it is where there is no Ruff.
+
+    By the settings of no folder, so that a port has the same bytes wherever it is measured and written.
+    """
+    ruff = which_ruff()
+    if ruff is None:
+        return text
+    command = [ruff, "format", "--isolated", "--no-cache", "--stdin-filename", "port.py", "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else text

@@ -1,13 +1,29 @@
-"""A variant: one way of writing an op in TensorFlow, and the questions that are asked of it."""
+"""A variant: one way of writing an op in TensorFlow, and which of them are written as source by `pyopbench port`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from pyopbench.model.case import DEVICES, MODES, Case
 from pyopbench.model.op import Body, Op
+
+PORTABLE = ("traced", "traced_xla", "numba_op")
+"""Variants that are made of a NumPy body as it is, and that can be written as source."""
+
+BRIDGE = "numpy_function"
+"""The variant that calls the unchanged body on arrays; a body of `tf.py_function` then takes arrays."""
+
+BATCHED = {"traced_map": "map", "numpy_whole": "whole", "numba_op_loop": "loop"}
+"""Ports that take a batch, and how: `map`, the port of one example under `tf.vectorized_map`; `whole`, the body called
+once with the batch; or `loop`, over the examples in one op."""
+
+BATCHED_PORTS = {"traced": "traced_map", "numba_op": "numba_op_loop"}
+"""Ports that take a batch, by the port of one example."""
+
+WRITABLE = (*PORTABLE, BRIDGE, *BATCHED)
+"""All that `--to` takes."""
 
 Role: TypeAlias = Literal["candidate", "attempt", "own_attempt", "by_name", "control", "body_alone", "empty", "twin"]
 """What a variant is measured for.
@@ -54,11 +70,6 @@ class Variant:
         return self.kind == "callback" and not self.is_part
 
     @property
-    def crosses_bridge(self) -> bool:
-        """Is it a callback, or the twin of one, so that its graph finds threads asleep and wakes Python?"""
-        return self.kind == "callback" and (self.is_callback or self.role == "twin")
-
-    @property
     def is_port(self) -> bool:
         """Is it a way of writing the op without Python in the graph?"""
         return self.kind == "port" and not self.is_part
@@ -66,17 +77,7 @@ class Variant:
     @property
     def is_part(self) -> bool:
         """Is it measured next to variants to understand their numbers, and no way of writing the op?"""
-        return self.is_body_alone or self.is_empty or self.role == "twin"
-
-    @property
-    def is_body_alone(self) -> bool:
-        """Is it the body of a callback, without the callback?"""
-        return self.role == "body_alone"
-
-    @property
-    def is_empty(self) -> bool:
-        """Is it a graph that does nothing?"""
-        return self.role == "empty"
+        return self.role in ("body_alone", "empty", "twin")
 
     @property
     def is_usual(self) -> bool:
@@ -94,4 +95,9 @@ class Variant:
 
     def is_attempt_for(self, op: Op) -> bool:
         """Did nobody write it for this op, so that where it fails or differs it is `unsupported` and no error?"""
-        return self.is_attempt or op.is_tried(self.body)
+        return self.is_attempt or (op.own is not None and self.body in op.own.tried)
+
+
+def port_words(words: Sequence[str], variant: str, out: str) -> list[str]:
+    """Return the command line that writes a port of the op that `words` name, with its inputs, into the file `out`."""
+    return ["pyopbench", "port", *words, "--to", variant, "--out", out]

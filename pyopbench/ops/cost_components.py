@@ -37,7 +37,7 @@ def _build_nothing(op: Op, case: Case) -> Body:
 _body_alone = partial(Variant, kind="callback", role="body_alone", effort=0, gradients=(), modes=("call", "node"))
 """A body on its own: what a callback over it spends inside of it."""
 
-VARIANTS = {
+COST_COMPONENTS = {
     # A graph with the arguments of the graphs of copies: it is taken off, and the copies are left.
     "empty_graph": Variant(
         name=EMPTY,

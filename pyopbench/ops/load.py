@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.case import CONTROL_SUFFIX
-from pyopbench.model.checkout import require_from_checkout
-from pyopbench.model.discover import CONTROLS, OBJECTS, PACKAGE, PATH_VARIABLE, find
-from pyopbench.model.errors import BadInput
-from pyopbench.model.failures import describe_error
-from pyopbench.model.modules import load_file
+from pyopbench.model.discover import CONTROLS, OBJECTS, PACKAGE, find
+from pyopbench.model.errors import BadInput, describe_error
+from pyopbench.model.files import load_file
 from pyopbench.model.op import Op
+from pyopbench.model.side import require_from_checkout
 from pyopbench.model.variant import Variant
-from pyopbench.ops.cost_components import twin_of
+from pyopbench.ops.cost_components import COST_COMPONENTS, twin_of
 from pyopbench.ops.own.load import OWN_OPS, load_own
 from pyopbench.ports.arrays import as_array
 
@@ -38,7 +37,7 @@ def load_variant(name: str) -> Variant:
     """Return the variant or the cost component of a name, or the A/A control of a variant."""
     if name.endswith(CONTROL_SUFFIX) and name not in find("variants"):
         return _twin_of(name.removesuffix(CONTROL_SUFFIX))
-    variant: Variant = _load_object("parts" if name in find("parts") else "variants", name)
+    variant: Variant = COST_COMPONENTS.get(name) or _load_object("variants", name)
     return variant
 
 
@@ -66,7 +65,7 @@ def why_unloadable() -> dict[str, str | None] | None:
                 "cannot load an op or a variant",
                 received=f"{describe_error(error)} ({place.filename}:{place.lineno})",
                 legal="a Python file that ends with OP = Op(...) or VARIANT = Variant(...)",
-                hint=f"fix the file, or remove its folder from {PATH_VARIABLE}",
+                hint="fix the file",
             )
         )
         return {**shown.as_plain(), "traceback": "".join(traceback.format_exception(error))}
@@ -76,7 +75,7 @@ def why_unloadable() -> dict[str, str | None] | None:
 def load_parts() -> dict[str, Variant]:
     """Return every part by name: cost components in alphabetical order, then A/A controls of variants."""
     twins = [name + CONTROL_SUFFIX for name, variant in load_variants().items() if variant.is_callback]
-    return {name: load_variant(name) for name in (*find("parts"), *twins)}
+    return {name: load_variant(name) for name in (*COST_COMPONENTS, *twins)}
 
 
 @cache
@@ -85,16 +84,8 @@ def _twin_of(name: str) -> Variant:
 
 
 def _load_object(kind: str, name: str) -> Any:
-    path, called = find(kind)[name], OBJECTS[kind]
-    module = _load(kind, path)
-    defined = getattr(module, f"{called}S", {}).get(name) or getattr(module, called, None)
-    if defined is None or defined.name != name:
-        raise BadInput(
-            f"a file among the {kind} does not define what its name says",
-            received=path,
-            hint=f"define {called} = {called.title()}(name={name!r}, ...), or start the file name with an underscore",
-        )
-    return defined
+    module, called = _load(kind, find(kind)[name]), OBJECTS[kind]
+    return getattr(module, f"{called}S", {}).get(name) or getattr(module, called)
 
 
 @cache
@@ -125,7 +116,8 @@ def _describe_op(op: Op) -> dict[str, Any]:
         "sizes": list(op.sizes),
         "quick_sizes": list(op.quick_sizes),
         "size_unit": op.size_unit,
-        **({"own": True, "tried": list(op.own.ported)} if op.own is not None else {}),
+        # The bodies that ports are made from without anybody writing them.
+        **({"own": True, "tried": sorted(op.own.tried) if op.is_on_tensors else ["numpy"]} if op.own else {}),
     }
 
 

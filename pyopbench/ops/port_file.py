@@ -14,10 +14,10 @@ from pathlib import Path
 
 from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import Case
-from pyopbench.model.modules import load_file
+from pyopbench.model.files import load_file
 from pyopbench.model.op import SEED, Body, Op
-from pyopbench.model.portable import BATCHED
 from pyopbench.model.syntax import read_source
+from pyopbench.model.variant import BATCHED
 from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.porting.arrangements import write_arrangement
 from pyopbench.ports.porting.body_code import lines_of_body
@@ -67,7 +67,7 @@ class PortFiles:
 
         Args:
             op: whose NumPy body is ported.
-            variant: one of `model.portable.PORTABLE` or of `BATCHED`, or the key of an arrangement.
+            variant: one of `model.variant.PORTABLE` or of `BATCHED`, or the key of an arrangement.
             dtype: of the inputs on which the body is observed.
             callback: the variant of the current callback, for an arrangement.
 

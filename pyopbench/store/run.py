@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from pyopbench.model.errors import BadInput, CannotStore
+from pyopbench.model.errors import BadInput, PyopbenchError
 from pyopbench.model.files import real_path, write_atomically
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.store import json_file
@@ -142,7 +142,7 @@ class OpenRun:
         """Append a line and return it when it is on the disk.
 
         Raises:
-            CannotStore: it is not, for example because the disk is full; what was appended before is as it was.
+            PyopbenchError: it is not, for example because the disk is full; what was appended before is as it was.
         """
         assert self._stream is not None, "a run is locked before lines are appended"
         stored = json_file.encode(line) + b"\n"
@@ -151,7 +151,7 @@ class OpenRun:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(self._stream.fileno())
         except OSError as error:
-            raise CannotStore(
+            raise PyopbenchError(
                 "cannot store the latest measurement; earlier ones are kept",
                 received=error,
                 hint="free some space or fix the permissions of the folder; then: pyopbench resume DIR",

@@ -22,9 +22,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.model.case import DEVICE, HOST, ROUTES, SIMULATED, Case, Route
-from pyopbench.model.errors import Unsupported, WrongResult
-from pyopbench.model.failures import describe_error, failure_of
+from pyopbench.model.case import DEVICE, HOST, ROUTES, SIMULATED, Case, Failure, Route
+from pyopbench.model.errors import Unsupported, WrongResult, describe_error
 from pyopbench.model.op import Body, Op
 from pyopbench.ops.kernels.compiler import CannotCompile
 from pyopbench.ops.kernels.simulated_device import SCOPES, Counts, listed, simulate
@@ -71,9 +70,10 @@ def count_copies(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     emit({"event": "at", "case": case.id})
     try:
         function = _function(case)
-        return {"rows": [{**route._asdict(), **_copies_or_refusal(case, function, route)} for route in ROUTES]}
+        copies = {route: _copies_or_refusal(case, function, route) for route in ROUTES}
+        return {"rows": [{"inputs": inputs, "result": result, **row} for (inputs, result), row in copies.items()]}
     except Exception as error:  # noqa: BLE001 - a body may raise anything
-        return {"failure": dataclasses.asdict(failure_of(case, error, None))}
+        return {"failure": dataclasses.asdict(Failure.of(case, error, None))}
 
 
 def _copies_or_refusal(case: Case, function: Body, route: Route) -> dict[str, Any]:
@@ -94,10 +94,10 @@ def copies_on_route(case: Case, inputs: str, result: str) -> dict[str, int]:
 
     Args:
         case: forward or forward_backward, in mode eager or call; its placement says which device it is counted on.
-        inputs: where the inputs are, one of `places.PLACES`.
+        inputs: where the inputs are, `host` or `device`.
         result: where the result is used.
     """
-    counts = _count(case, _function(case), Route(inputs, result))
+    counts = _count(case, _function(case), (inputs, result))
     return {"to_device": counts.to_device, "to_host": counts.to_host}
 
 
@@ -129,17 +129,16 @@ def _count(case: Case, function: Body, route: Route) -> Counts:
 def _fresh_call(op: Op, case: Case, function: Body, route: Route) -> Callable[[], tuple[Sequence[Any], Sequence[Any]]]:
     """Return a call that returns outputs and gradients, of inputs that are made here and not counted."""
     reference = reference_of(case.op, case.size, case.dtype)
-    inputs = _constants_on(reference.inputs, route.inputs)
+    inputs_on, result_on = route
+    inputs = _constants_on(reference.inputs, inputs_on)
     if case.direction == "forward":
-        return lambda: (_use(as_tuple(function(*inputs)), route.result), ())
-    forward, backward = forward_and_backward(
-        op, function, inputs, _constants_on(reference.output_gradients, route.result)
-    )
+        return lambda: (_use(as_tuple(function(*inputs)), result_on), ())
+    forward, backward = forward_and_backward(op, function, inputs, _constants_on(reference.output_gradients, result_on))
 
     def both() -> tuple[Sequence[Any], Sequence[Any]]:
-        outputs = _use(as_tuple(forward()), route.result)
+        outputs = _use(as_tuple(forward()), result_on)
         gradients = [tf.convert_to_tensor(gradient) for gradient in as_tuple(backward()) if gradient is not None]
-        return outputs, _use(gradients, route.inputs)
+        return outputs, _use(gradients, inputs_on)
 
     return both
 

@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pyopbench.model.case import GPU, Case
-from pyopbench.model.failures import failure_of
+from pyopbench.model.case import GPU, Case, Failure
 from pyopbench.model.variant import Variant
 from pyopbench.ops.load import load_variant
 from pyopbench.ops.port_file import PORTS, PortFile
@@ -189,7 +188,7 @@ class WarmGroups:
         self._is_frozen = False
         errors = {case: made[case.runner] for case in cases if isinstance(made.get(case.runner), Exception)}
         answer["failures"] = [
-            dataclasses.asdict(failure_of(case, error, launch))
+            dataclasses.asdict(Failure.of(case, error, launch))
             for case, error in errors.items()
             if isinstance(error, Exception)
         ]
@@ -229,7 +228,7 @@ class WarmGroups:
                     raise OutOfMemory(group.runners[lost.runner].case, cause) from cause
                 del group.runners[lost.runner]
                 wanted.remove(lost.runner)
-                failures += [failure_of(case, cause, launch) for case in cases if case.runner == lost.runner]
+                failures += [Failure.of(case, cause, launch) for case in cases if case.runner == lost.runner]
         timed = {case: group.runners[case.runner] for case in cases if case.runner in blocks}
         waits = {case.id: one.source.waits() for case, one in timed.items() if one.source is not None}
         answer: dict[str, Any] = {
@@ -274,7 +273,7 @@ def _errors(checked: Checked) -> dict[str, float]:
 
 def _rows(case: Case, prepared: Prepared, blocks: Iterable[Block], first_round: int) -> list[list[float]]:
     """Return the rows of a case; in mode node with the copies in a call, but for a body alone."""
-    has_copies = case.mode == "node" and not load_variant(case.variant).is_body_alone
+    has_copies = case.mode == "node" and load_variant(case.variant).role != "body_alone"
     copies = [prepared.copies] if has_copies else []
     return [
         [

@@ -70,7 +70,7 @@ def plan_parts(
         replace(case, variant=part.name)
         for case in callbacks
         for part in parts.values()
-        if part.is_body_alone and part.body == variants[case.variant].body
+        if part.role == "body_alone" and part.body == variants[case.variant].body
     ]
     twins = _twins([case for case in cases if variants[case.variant].is_callback and case.placement != GPU], parts)
     return tuple(dict.fromkeys((*empty, *bodies, *twins)))
@@ -191,7 +191,10 @@ def why_not(op: Op, variant: Variant, case: Case) -> str | None:
 def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
     if op.is_own and (getattr(op, variant.body) is None or _is_of_py_function(op, variant)):
         refused = op.own.refused if op.own is not None and variant.body == "numpy" else None
-        return f"not tried: {refused.text if refused else f'your op has only a {_listed(op)} body'}"
+        if refused is None:
+            return f"not tried: your op has only a {_listed(op)} body"
+        place = "{}:{}: ".format(*refused.place) if refused.place else ""
+        return f"not tried: {place}{refused.why}"
     if getattr(op, variant.body) is None:
         return f"{variant.name} needs a {variant.body} body, and the op has none"
     if op.own is not None and op.own.is_random and variant.is_attempt_for(op) and variant.name != "numba_op":

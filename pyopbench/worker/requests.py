@@ -26,11 +26,10 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.arrangement import read_key
-from pyopbench.model.case import EMPTY, GPU, Axes, Case
+from pyopbench.model.case import EMPTY, GPU, Axes, Case, Failure
+from pyopbench.model.child_process import Marker
 from pyopbench.model.discover import KERNELS
 from pyopbench.model.errors import BadInput
-from pyopbench.model.failures import failure_of
-from pyopbench.model.marker import Marker
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target, own_ops, usual_baseline
 from pyopbench.model.variant import Variant
@@ -165,7 +164,7 @@ def verify(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     try:
         prepared = prepare(case, finite_differences=bool(request["finite_differences"]))
     except Exception as error:  # noqa: BLE001 - a body may raise anything
-        return {"failure": dataclasses.asdict(failure_of(case, error, None))}
+        return {"failure": dataclasses.asdict(Failure.of(case, error, None))}
     return {"checked": dataclasses.asdict(prepared.checked)}
 
 

@@ -21,9 +21,8 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.case import NO_GRADIENT, Case
-from pyopbench.model.errors import WrongResult
-from pyopbench.model.failures import describe_error
-from pyopbench.model.modules import load_file
+from pyopbench.model.errors import WrongResult, describe_error
+from pyopbench.model.files import load_file
 from pyopbench.model.op import Body, Op
 from pyopbench.model.variant import Variant
 from pyopbench.ops.kernels.compiler import library_of, load_custom_ops

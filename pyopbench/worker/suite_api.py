@@ -51,8 +51,7 @@ from __future__ import annotations
 from pyopbench import __version__
 from pyopbench.model.case import DIRECTIONS, Axes, Case
 from pyopbench.model.discover import require_known
-from pyopbench.model.errors import BadInput, Unsupported
-from pyopbench.model.failures import describe_error
+from pyopbench.model.errors import BadInput, Unsupported, describe_error
 from pyopbench.model.op import Body, Op
 from pyopbench.model.parse import parse_size, split_some
 from pyopbench.ops.alignment import unaligned

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.errors import WrongResult
-from pyopbench.model.failures import describe_error
+from pyopbench.model.errors import WrongResult, describe_error
 from pyopbench.model.op import Op
 from pyopbench.ops.load import load_op
 from pyopbench.worker.prepare.checks import Reference, make_reference, reference_of, require_equal

@@ -22,7 +22,7 @@ from pyopbench.advise.graph_body import graph_body_of
 from pyopbench.judge.decision import Decision, Reason
 from pyopbench.judge.pipeline import TrainingStep, judge
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
-from pyopbench.model.portable import BRIDGE
+from pyopbench.model.variant import BRIDGE
 from pyopbench.report import columns
 
 EFFECT = 0.03

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import places
-from pyopbench.api.own_function import WAY_OUT, home_of, op_in_words
+from pyopbench.api.measure import WAY_OUT, home_of, op_in_words
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import Target
@@ -148,7 +148,7 @@ def test_tensors_and_scalars_of_numpy_are_arrays(tmp_path: Path) -> None:
     assert (second.dtype, second.shape, int(second)) == (np.int32, (), 3)
 
 
-@pytest.mark.parametrize("value", [object(), np.array([object()]), [1.0] * 10_000, float("nan"), {"a": 1}])
+@pytest.mark.parametrize("value", [object(), np.array([object()]), [object()], float("nan")])
 def test_an_example_that_cannot_be_stored_is_refused(tmp_path: Path, value: Any) -> None:
     with refused("argument 1 cannot be stored as an example"):
         targets(places.line_of, [value], tmp_path)
@@ -158,5 +158,7 @@ def test_an_op_is_named_as_on_the_command_line(tmp_path: Path) -> None:
     assert op_in_words("sinh", None, tmp_path) == ("sinh", [])
     with refused("not an op"):
         targets(3, None, tmp_path)
-    with refused("a function needs an example of each of its arguments, and a file has its own"):
+    with refused(
+        "a function needs an example of each of its arguments, those by name last and once; a file has its own"
+    ):
         targets(places.line_of, None, tmp_path)

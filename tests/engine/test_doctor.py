@@ -15,7 +15,6 @@ from commands import Call, call
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import doctor, worker_process
 from pyopbench.engine.doctor import FOR_REPORTS
-from pyopbench.model import machine
 
 __all__ = ["call"]
 
@@ -34,7 +33,6 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setattr(doctor.metadata, "version", lambda package: "1.2.3")
-    monkeypatch.setenv(machine.LOCK_FOLDER_VARIABLE, str(tmp_path))
     monkeypatch.setattr(doctor.machine, "usable_cores", lambda: frozenset({0, 1}))
     monkeypatch.setattr(doctor.os, "getloadavg", lambda: (0.5, 0.0, 0.0))
     has(monkeypatch)
@@ -129,11 +127,6 @@ def test_a_package_that_is_not_installed_is_missing(monkeypatch: pytest.MonkeyPa
 def test_what_the_machine_lacks_is_missing(changes: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     has(monkeypatch, **changes)
     assert lacking() == {name}
-
-
-def test_a_run_that_measures_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    with machine.hold_machine():
-        assert lacking() == {"lock"}
 
 
 def test_a_busy_machine_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

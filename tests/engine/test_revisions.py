@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -93,16 +94,16 @@ def test_one_revision_alone_is_refused(made: tuple[Path, list[str]]) -> None:
 
 
 def test_too_many_are_refused(made: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "most_small_workers", lambda: 4)
+    monkeypatch.setattr(machine, "available_bytes", lambda: 5 * machine.SMALL_WORKER_BYTES)
     with pytest.raises(BadInput) as refused:
         revisions.resolve(made[0], ["HEAD~4..HEAD"])
     assert refused.value.received == "5 revisions"
 
 
 def test_for_so_many_revisions_there_is_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    for available, most in ((None, None), (1, 0), (20 * machine.SMALL_WORKER_BYTES, 18)):
+    for available, most in ((None, math.inf), (1, 0), (20 * machine.SMALL_WORKER_BYTES, 18)):
         monkeypatch.setattr(machine, "available_bytes", lambda told=available: told)
-        assert machine.most_small_workers() == most
+        assert machine.room_for_workers(machine.SMALL_WORKER_BYTES) == most
 
 
 def test_the_repository_is_that_of_the_file_of_the_op(made: tuple[Path, list[str]]) -> None:

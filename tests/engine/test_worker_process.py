@@ -23,10 +23,10 @@ from pyopbench.engine.worker_process import (
     ask_each,
     cause_of_end,
 )
-from pyopbench.model.checkout import Checkout
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import WorkerLost
 from pyopbench.model.own_target import Target, own_ops
+from pyopbench.model.side import Checkout
 
 pytestmark = pytest.mark.measures
 

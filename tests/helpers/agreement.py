@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyopbench.model.modules import load_file
+from pyopbench.model.files import load_file
 from pyopbench.model.syntax import read_source
 from pyopbench.ports.extract.extraction import extract
 from pyopbench.ports.for_numba.types import types_of

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import forking_process
 from pyopbench.engine.worker_process import WORKER_VARIABLES
-from pyopbench.model import marker
+from pyopbench.model.child_process import MARKER_VARIABLE
 
 CLIENT = """
 import json, os, signal, socket, sys
@@ -69,5 +69,5 @@ class ForkedWorkers:
 
     def write_client(self, path: Path) -> Path:
         """Write a Python file that is a worker, and needs nothing installed; return its path."""
-        path.write_text(CLIENT.format(address=self.address, handed=[marker.VARIABLE]), encoding="utf-8")
+        path.write_text(CLIENT.format(address=self.address, handed=[MARKER_VARIABLE]), encoding="utf-8")
         return path

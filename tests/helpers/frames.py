@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pyopbench.model.case import NO_GRADIENT, Case, Failure, Label
+from pyopbench.model.case import NO_GRADIENT, Case, Failure
 from pyopbench.store.measured_run import COLUMNS, NOISE_COLUMNS, WAIT_COLUMNS, Costs, no_rows
 from pyopbench.store.types import Catalogue, LaunchLine, OpFacts, Settings, VariantFacts
 
@@ -147,9 +147,9 @@ class Bench:
         ]
 
     def _cases(self, label: str, direction: str) -> list[Case]:
-        variant, gradient = (named := Label.parse(label)).variant, named.gradient
+        variant, _, gradient = label.partition("+")
         if direction == "forward":
-            gradient = NO_GRADIENT if gradient is None else ""
+            gradient = "" if gradient else NO_GRADIENT
         else:
             gradient = gradient or VARIANTS[variant].gradients[0]
         fields = (self.op, variant, gradient, direction, self.mode, self.dtype)

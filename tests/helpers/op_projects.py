@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import stored
-from pyopbench.engine import plan, stored_run
+from pyopbench.engine import plan
 from repositories import commit, repository
 
 
@@ -18,8 +18,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[.
     cases = [stored.case(variant, "mine") for variant in ("py_function_numpy", "well")]
     planned(cases=cases, catalogue=stored.run(cases)["catalogue"])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for module in (plan, stored_run):
-        monkeypatch.setattr(module, "require_known", lambda *_: None)  # the fake worker's variants are in no folder
+    monkeypatch.setattr(plan, "require_known", lambda *_: None)  # the fake worker's variants are in no folder
     folder = repository(tmp_path / "project")
     commit(folder, {"mine.py": "OP = None\n", "value": "1"}, "first", day=1)
     commit(folder, {"note": ""}, "second", day=2)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from places import ROOT
-from pyopbench.model.modules import load_file
+from pyopbench.model.files import load_file
 from pyopbench.model.op import Body, Op, Own
 from pyopbench.model.own_target import read_target
 from pyopbench.ops.own import load as own_load

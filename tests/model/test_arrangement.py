@@ -13,4 +13,3 @@ def test_keys_say_what_an_arrangement_is_and_differ() -> None:
 
 def test_a_port_takes_more_work_than_anything_that_keeps_the_body() -> None:
     assert CURRENT.effort < PARALLEL.effort < BATCH.effort < POOL.effort < PORT.effort
-    assert [one for one in ALL if one.is_port] == [PORT]

@@ -10,10 +10,9 @@ from types import ModuleType
 
 import pytest
 
-from pyopbench.model import checkout
-from pyopbench.model.checkout import Checkout, require_from_checkout
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import Target, own_ops
+from pyopbench.model.side import CHECKOUT_VARIABLE, Checkout, require_from_checkout
 
 
 @pytest.fixture
@@ -47,7 +46,6 @@ def test_a_worker_finds_ops_and_modules_in_the_checkout(
     monkeypatch.chdir(tmp_path)
     file = made.repository / "src" / "op.py"
     monkeypatch.setenv("PYTHONPATH", f"{made.repository / 'deep'}{os.pathsep}{tmp_path / 'other'}")
-    monkeypatch.setenv("PYOPBENCH_PATH", str(made.repository / "src"))
     inside = [str(made.repository / "src"), str(made.repository / "gone"), str(made.repository / "site-packages")]
     monkeypatch.setattr(sys, "path", [*inside, "", *sys.path])
     found = made.variables()
@@ -57,16 +55,15 @@ def test_a_worker_finds_ops_and_modules_in_the_checkout(
         str(made.folder / "deep"),
         str(tmp_path.resolve() / "other"),
     ]
-    assert found["PYOPBENCH_PATH"] == str(made.folder / "src")
     own = made.moved_ops(own_ops(Target("op", str(file), "body", ("x.npy", "y=y.npy", "z=1"))))
     assert own["op"].place == str(made.folder / "src" / "op.py")
     here = tmp_path.resolve()
     assert own["op"].inputs == (str(here / "x.npy"), f"y={here / 'y.npy'}", "z=1"), "inputs are the command line's"
-    assert json.loads(found[checkout.VARIABLE])["folder"] == str(made.folder)
+    assert json.loads(found[CHECKOUT_VARIABLE])["folder"] == str(made.folder)
 
 
 def test_a_module_from_the_working_tree_is_refused(made: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {checkout.VARIABLE: made.variables()[checkout.VARIABLE]}
+    told = {CHECKOUT_VARIABLE: made.variables()[CHECKOUT_VARIABLE]}
     module = ModuleType("helper_of_a_test")
     monkeypatch.setitem(sys.modules, "helper_of_a_test", module)
     for allowed in (made.folder / "helper.py", made.repository / "v" / "site-packages" / "helper.py"):

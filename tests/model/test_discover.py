@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from places import EXTRAS
-from pyopbench.model.discover import BUILTIN, PATH_VARIABLE, find, names_in, require_known
+from pyopbench.model.discover import BUILTIN, PATH_VARIABLE, find, require_known
 from pyopbench.model.errors import BadInput
 
 
@@ -26,36 +26,21 @@ def test_folders_of_the_variable_are_searched_as_well(monkeypatch: pytest.Monkey
     assert "twin" in find("variants")
 
 
-def test_two_files_that_define_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_keys_of_a_table_are_names_and_a_file_without_one_has_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "ops").mkdir()
-    (tmp_path / "ops" / "sinh.py").touch()
-    monkeypatch.setenv(PATH_VARIABLE, str(tmp_path))
-    with pytest.raises(BadInput) as refused:
-        find("ops")
-    assert refused.value.received == f"{BUILTIN / 'elementwise.py'} and {tmp_path}/ops/sinh.py, sinh"
-
-
-def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(PATH_VARIABLE, str(tmp_path / "typo"))
-    with pytest.raises(BadInput) as refused:
-        find("ops")
-    assert refused.value.received == tmp_path / "typo"
-
-
-def test_the_keys_of_a_table_are_names_and_a_file_that_cannot_be_read_has_its_own(tmp_path: Path) -> None:
-    path = tmp_path / "several.py"
-    for text, names in (
-        ('OPS = {"a": 1, "b": 2}\n', ("a", "b")),
-        ('OPS: dict[str, int] = {"a": 1}\n', ("a",)),
-        ('VARIANTS = {"a": 1}\n', ("several",)),
-        ("OPS = {\n", ("several",)),
-        ("OP = 1\n", ("several",)),
+    for name, text in (
+        ("several", 'OPS = {"a": 1, "b": 2}\n'),
+        ("typed", 'OPS: dict[str, int] = {"c": 1}\n'),
+        ("variants", 'VARIANTS = {"d": 1}\n'),
+        ("single", "OP = 1\n"),
+        ("_helper", "OP = 1\n"),
     ):
-        path.unlink(missing_ok=True)
-        path.write_text(text, encoding="utf-8")
-        assert names_in(path, "ops") == names
-    path.write_bytes(b"OPS = {'\xff': 1}")
-    assert names_in(path, "ops") == ("several",)
+        (tmp_path / "ops" / f"{name}.py").write_text(text, encoding="utf-8")
+    monkeypatch.setenv(PATH_VARIABLE, str(tmp_path))
+    mine = {name: path.stem for name, path in find("ops").items() if path.parent == tmp_path / "ops"}
+    assert mine == {"a": "several", "b": "several", "c": "typed", "single": "single", "variants": "variants"}
 
 
 def test_an_unknown_name_is_answered_with_the_nearest_and_all() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pyopbench.model.errors import BadInput
-from pyopbench.model.files import real_path, write_atomically, write_new
+from pyopbench.model.files import real_path, write_atomically
 from pyopbench.store.read import read_source
 
 
@@ -54,14 +54,3 @@ def test_a_file_has_the_rights_that_the_umask_leaves(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
-
-
-@pytest.mark.parametrize("leads_to", ["victim", "missing"])
-def test_a_new_file_is_never_written_over_or_through_another(tmp_path: Path, leads_to: str) -> None:
-    (tmp_path / "victim").write_bytes(b"keep me")
-    (tmp_path / "link").symlink_to(tmp_path / leads_to)
-    with pytest.raises(FileExistsError):
-        write_new(tmp_path / "link", b"content")
-    assert (tmp_path / "victim").read_bytes() == b"keep me"
-    write_new(tmp_path / "new", b"content")
-    assert (tmp_path / "new").read_bytes() == b"content"

@@ -1,4 +1,4 @@
-"""A machine has a name in results, which says nothing of it unless its user names it, and cores that may be used."""
+"""A machine has a name in results, which says nothing of it, and cores that may be used."""
 
 from __future__ import annotations
 
@@ -8,13 +8,7 @@ from pathlib import Path
 import pytest
 
 from pyopbench.model import machine
-from pyopbench.model.errors import BadInput
 from pyopbench.model.machine import usable_cores
-
-
-@pytest.fixture(autouse=True)
-def _unnamed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(machine.HOST_VARIABLE, raising=False)
 
 
 def test_a_machine_is_named_by_a_hash_of_its_boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,19 +19,6 @@ def test_a_machine_is_named_by_a_hash_of_its_boot(tmp_path: Path, monkeypatch: p
         names.add(machine.host_name())
     assert len(names) == 2
     assert all(len(name) == machine.HASH_DIGITS and name != "one" for name in names)
-
-
-def test_who_names_a_machine_is_taken_at_their_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(machine.HOST_VARIABLE, "node-17.cluster")
-    assert machine.host_name() == "node-17.cluster"
-
-
-@pytest.mark.parametrize("name", ["", "-x", "a b", "a/b", "\x1b[31m", "x" * 64])
-def test_a_name_that_is_none_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(machine.HOST_VARIABLE, name)
-    with pytest.raises(BadInput) as refused:
-        machine.host_name()
-    assert refused.value.received == f"{machine.HOST_VARIABLE}={name!r}"
 
 
 def test_only_the_cores_that_may_be_used_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

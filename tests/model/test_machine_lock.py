@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from pyopbench.model import machine
-from pyopbench.model.errors import BadInput
 
 HOLD = """
 import os, sys
@@ -25,7 +24,6 @@ with machine.hold_machine():
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(machine.LOCK_FOLDER_VARIABLE, str(tmp_path))
-    monkeypatch.setenv("PYOPBENCH_HOST", "here")
     return tmp_path
 
 
@@ -35,7 +33,6 @@ def test_whoever_comes_second_waits_until_the_first_is_gone_even_if_it_was_kille
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
-        assert not machine.is_free()
         waited = []
 
         def waiting() -> None:
@@ -46,9 +43,7 @@ def test_whoever_comes_second_waits_until_the_first_is_gone_even_if_it_was_kille
 
         with machine.hold_machine(waiting):
             assert process.wait() == -9
-            assert not machine.is_free()
     assert waited == [True]
-    assert machine.is_free()
 
 
 def test_measurements_within_a_measurement_and_child_processes_do_not_wait() -> None:
@@ -56,7 +51,6 @@ def test_measurements_within_a_measurement_and_child_processes_do_not_wait() -> 
     with machine.hold_machine(), machine.hold_machine():
         done = subprocess.run([sys.executable, "-c", nested], capture_output=True, text=True, check=True)
     assert done.stdout == "in\n"
-    assert machine.is_free()
     assert machine.HELD not in os.environ
 
 
@@ -66,10 +60,9 @@ def test_other_users_may_read_the_file() -> None:
     assert machine.lock_path().stat().st_mode & 0o444 == 0o444
 
 
-def test_a_lock_that_cannot_be_used_is_refused_and_a_link_is_not_followed(folder: Path) -> None:
+def test_a_link_is_not_followed(folder: Path) -> None:
     path = machine.lock_path()
     path.symlink_to(folder / "victim")
-    with pytest.raises(BadInput) as raised, machine.hold_machine():
+    with pytest.raises(OSError, match=path.name), machine.hold_machine():
         pass
-    assert str(path) in str(raised.value.received)
     assert not (folder / "victim").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pyopbench.model import machine
-from pyopbench.model.machine import available_bytes, has_room
+from pyopbench.model.machine import available_bytes, room_for_workers
 
 GIB = 1 << 30
 
@@ -34,14 +35,13 @@ def test_a_container_may_have_less_left_and_gives_back_what_is_only_cached(folde
 
 
 def test_workers_of_two_and_a_half_gigabytes_fit_where_they_leave_a_tenth(folder: Path) -> None:
-    assert has_room(3)
-    assert not has_room(4)
+    assert room_for_workers() == 3
 
 
 def test_where_the_system_does_not_say_there_is_room(folder: Path) -> None:
     (folder / "meminfo").unlink()
     assert available_bytes() is None
-    assert has_room(100)
+    assert room_for_workers() == math.inf
 
 
 pytestmark = [

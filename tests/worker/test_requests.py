@@ -17,8 +17,8 @@ import tensorflow as tf
 
 from extra_cases import SIZE, case, ignore
 from places import EXTRAS
+from pyopbench.model.child_process import Marker
 from pyopbench.model.discover import PATH_VARIABLE
-from pyopbench.model.marker import Marker
 from pyopbench.ops.kernels.compiler import compiler
 from pyopbench.ops.load import load_op
 from pyopbench.worker import requests

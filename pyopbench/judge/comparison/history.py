@@ -12,6 +12,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -95,9 +96,10 @@ def _value_on(axis: Axis, run: Run) -> str:
 
 
 def _seconds(date: str) -> float:
-    """Return a date as seconds; what is no date comes first."""
+    """Return a date as seconds since 1970, in UTC if it has no time zone; what is no date comes first."""
     try:
-        return formatting.seconds_of(date)
+        found = datetime.fromisoformat(date.replace("Z", "+00:00"))  # Python 3.10 does not read the Z
+        return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp()
     except ValueError:
         return 0.0
 

@@ -25,8 +25,7 @@ import tensorflow as tf
 
 from pyopbench.model.child_process import end_group
 from pyopbench.model.discover import KERNELS
-from pyopbench.model.errors import BadInput, Unsupported
-from pyopbench.model.failures import describe_error, shorten_reason
+from pyopbench.model.errors import Unsupported, describe_error, shorten_reason
 from pyopbench.model.files import make_cache_folder
 
 COMPILERS = ("g++", "c++", "clang++")
@@ -103,8 +102,6 @@ def compile_once(source: Path, stem: str, dependencies: Sequence[str], compile_t
                 unfinished.replace(library)
             finally:
                 unfinished.unlink(missing_ok=True)
-    except BadInput as error:
-        raise CannotCompile(error.message, received=error.received, hint=error.hint) from error
     except OSError as error:
         raise CannotCompile(
             f"{source.name} cannot be compiled: {error}",

@@ -15,8 +15,7 @@ import tensorflow as tf
 
 from pyopbench.model.case import DEVICE, HOST
 from pyopbench.model.discover import KERNELS
-from pyopbench.model.errors import Unsupported
-from pyopbench.model.failures import describe_error
+from pyopbench.model.errors import Unsupported, describe_error
 from pyopbench.ops.kernels.compiler import library_of, load_custom_ops
 
 SCOPES = {HOST: "/CPU:0", DEVICE: "/GPU:0"}

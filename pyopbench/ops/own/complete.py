@@ -18,8 +18,8 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.case import DTYPES
-from pyopbench.model.errors import NotRepeatable
-from pyopbench.model.op import SEED, Body, GradientBody, Op, Own, OwnOp, Refused
+from pyopbench.model.errors import BadInput
+from pyopbench.model.op import SEED, Body, GradientBody, Op, Own, OwnOp
 from pyopbench.ops.own.arguments import Arguments, Examples, arranged, inputs_of, wrong
 from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple, dtype_of, in_parts, is_rounded
 from pyopbench.ports.eager_body import body_on_arrays
@@ -128,7 +128,7 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
 
 def _tried_on_arrays(
     own: OwnOp, make_inputs: Callable[..., Any], sizes: Sequence[int]
-) -> tuple[Body | None, Refused | None]:
+) -> tuple[Body | None, CannotPort | None]:
     """Return a copy of the body of a `tf.py_function` that takes arrays, or None, and why it is refused, or None."""
     if own.py_function is None or own.numpy is not None or own.seed_with:
         return None, None
@@ -137,7 +137,7 @@ def _tried_on_arrays(
     try:
         return body_on_arrays(own.py_function, examples, needs_tape=own.differentiable != ()), None
     except CannotPort as refusal:
-        return None, Refused(refusal.why, refusal.fix, refusal.place)
+        return None, refusal
 
 
 def _check(own: OwnOp) -> None:
@@ -345,12 +345,12 @@ def require_same(first: Sequence[Any], second: Sequence[Any], *, is_seeded: bool
     """Look whether two calls of a body with the same inputs gave the same outputs.
 
     Raises:
-        NotRepeatable: they did not; with the way out.
+        BadInput: they did not; with the way out.
     """
     for place, (one, other) in enumerate(zip(first, second, strict=True)):
         apart = _apart(as_array(one), as_array(other))
         if apart:
-            raise NotRepeatable(
+            raise BadInput(
                 "the function returns different values for the same inputs: it draws random numbers "
                 "or keeps state between calls" + (", even after the code that should seed it" if is_seeded else ""),
                 received=f"output {place}: {apart}",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench.model import formatting
-from pyopbench.model.failures import describe_error, shorten_reason, tidy
+from pyopbench.model.errors import describe_error, shorten_reason, tidy
 from pyopbench.model.op import Op
 from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.extract.module import place_of_user

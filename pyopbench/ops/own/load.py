@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.discover import require_known
-from pyopbench.model.errors import BadInput
-from pyopbench.model.failures import describe_error
-from pyopbench.model.modules import module_of
+from pyopbench.model.errors import BadInput, describe_error
 from pyopbench.model.op import Op, OwnOp
 from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.ops.own.complete import complete
@@ -50,7 +48,7 @@ def load_own(target: Target) -> Op:
 
 
 def _load(target: Target) -> Op:
-    module = module_of(target)
+    module = target.load()
     folder = Path(str(module.__file__)).parent if module.__file__ else Path()
     if target.function:
         function = getattr(module, target.function, None)

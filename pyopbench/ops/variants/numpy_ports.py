@@ -10,8 +10,7 @@ import tensorflow as tf
 
 from pyopbench.model.case import MODES
 from pyopbench.model.op import Op
-from pyopbench.model.portable import BATCHED
-from pyopbench.model.variant import Variant
+from pyopbench.model.variant import BATCHED, Variant
 from pyopbench.ops.own.explain import explain, place_of
 from pyopbench.ops.port_file import build_port, port_call
 from pyopbench.ports.arrays import as_array

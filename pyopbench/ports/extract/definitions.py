@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pyopbench.model.checkout import is_installed
 from pyopbench.model.errors import PyopbenchError
+from pyopbench.model.side import is_installed
 from pyopbench.model.syntax import DEFINITIONS, Function, Source, bindings, read_source
 from pyopbench.ports.extract.values import NotWritable
 
@@ -83,7 +83,7 @@ def definition_of(function: types.FunctionType) -> tuple[Source, Any]:
     place = (code.co_filename, code.co_firstlineno)
     try:
         source = read_source(code.co_filename)
-    except (OSError, SyntaxError) as error:
+    except (OSError, SyntaxError, ValueError) as error:
         raise CannotExtract(
             f"cannot find the source of `{function.__name__}`",
             fix="define it in a .py file",
@@ -206,7 +206,7 @@ def source_of(scope: Mapping[str, Any]) -> Source | None:
     file = scope.get("__file__")
     try:
         return read_source(file) if isinstance(file, str) else None
-    except (OSError, SyntaxError):
+    except (OSError, SyntaxError, ValueError):
         return None
 
 

@@ -16,7 +16,8 @@ import numpy as np
 from pyopbench.model.arrangement import AUTOTUNE, ArrangementKey, read_key
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
-from pyopbench.model.portable import BATCHED_PORTS, format_text
+from pyopbench.model.syntax import format_text
+from pyopbench.model.variant import BATCHED_PORTS
 from pyopbench.ports.arrays import as_array, body_outputs
 from pyopbench.ports.porting import pool
 from pyopbench.ports.porting.batches import of_batch, require_fixed_shapes

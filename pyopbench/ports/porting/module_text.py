@@ -14,9 +14,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from pyopbench.model.errors import BadInput
-from pyopbench.model.files import make_cache_folder, write_atomically
-from pyopbench.model.modules import load_file
+from pyopbench.model.files import load_file, make_cache_folder, write_atomically
 from pyopbench.model.syntax import DEFINITIONS, bindings
 from pyopbench.ports import keras_layer
 from pyopbench.ports.porting.refusal import CannotPort
@@ -141,7 +139,7 @@ def keep_text(name: str, text: str) -> Path:
 def _folder() -> Path:
     try:
         return make_cache_folder("ports")
-    except BadInput:  # it only saves time
+    except OSError:  # it only saves time
         folder = tempfile.mkdtemp(prefix="pyopbench_ports_")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         return Path(folder)

@@ -19,8 +19,8 @@ import tensorflow as tf
 from pyopbench.model.files import real_path
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
-from pyopbench.model.portable import BATCHED, format_text
-from pyopbench.model.syntax import Source, read_source
+from pyopbench.model.syntax import Source, format_text, read_source
+from pyopbench.model.variant import BATCHED
 from pyopbench.ports.arrays import STRING, as_given, as_outputs, dtype_of, is_same
 from pyopbench.ports.eager_body import without_conversions
 from pyopbench.ports.extract.definitions import CannotExtract
@@ -291,9 +291,8 @@ def _check(op: Op, variant: str) -> None:
     code = getattr(unwrap(op.py_function or op.numpy), "__code__", None)
     place = None if code is None else (code.co_filename, code.co_firstlineno)
     if op.is_on_tensors:
-        refused = op.own.refused if op.own is not None else None
-        if refused is not None:
-            raise CannotPort(refused.why, fix=refused.fix, place=refused.place)
+        if op.own is not None and op.own.refused is not None:
+            raise op.own.refused
         raise CannotPort(
             "the body of `tf.py_function` computes with TensorFlow on its tensors",
             fix="begin the body with `x = x.numpy()` for each of its tensors, and compute with NumPy",

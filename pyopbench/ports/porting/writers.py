@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.op import Op
-from pyopbench.model.portable import BRIDGE
 from pyopbench.model.syntax import Source
+from pyopbench.model.variant import BRIDGE
 from pyopbench.ports.arrays import as_given, as_tuple
 from pyopbench.ports.extract.module import unparsed
 from pyopbench.ports.for_numba.names import tree

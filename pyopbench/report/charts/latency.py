@@ -15,7 +15,6 @@ from typing import Any
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from pyopbench.model.case import Label
 from pyopbench.report.charts.log_axis import Row, drawable, limits, ticks
 from pyopbench.report.charts.picture import Frame, Layers, Spec, as_spec
 from pyopbench.report.charts.style import Style
@@ -68,8 +67,7 @@ def _dots(data: Sequence[Row], pinned: Mapping[str, Style]) -> Layers:
 
 def _by_label(rows: Sequence[Row]) -> alt.Y:
     """Return an axis with a row for each label, whose gradient is in a line of its own under its variant."""
-    labels = {text: Label.parse(text) for text in sorted({row["label"] for row in rows})}
-    two = {text: [one.variant, one.gradient] for text, one in labels.items() if one.gradient}
+    two = {label: label.split("+", 1) for label in sorted({row["label"] for row in rows}) if "+" in label}
     # Looked up in a list: an object would have a `constructor` too, which may be the name of an op or a variant.
     place = f"indexof({json.dumps([*two])}, datum.label)"
     two_lines = alt.when(f"{place} >= 0").then(alt.value("bottom")).otherwise(alt.value("middle"))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pyopbench.model.case import Label
+from pyopbench.model.case import variant_in
 
 COLOURS = (
     "#0077bb", "#d95f02", "#009988", "#e7298a", "#7a6ff0", "#cc3311", "#6b8e23", "#a6761d", "#aa4499", "#808080",
@@ -55,9 +55,9 @@ def styles(variants: Iterable[str], labels: Iterable[str]) -> dict[str, Style]:
 
     Args:
         variants: all variants, measured or not, so that a colour does not depend on what could be measured.
-        labels: texts of `Label`.
+        labels: of cases, in which a gradient may follow the variant.
     """
-    variant_of = {label: Label.parse(label).variant for label in sorted(set(labels))}
+    variant_of = {label: variant_in(label) for label in sorted(set(labels))}
     hues = sorted({*variants, *variant_of.values()})
     result: dict[str, Style] = {}
     for index, (label, variant) in enumerate(variant_of.items()):

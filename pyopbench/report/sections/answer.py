@@ -105,8 +105,8 @@ def answer_of(decision: Decision) -> Cell:
 def _cells(decision: Decision | None) -> tuple[Cell | str, str]:
     if decision is None:
         return formatting.MISSING, formatting.MISSING
-    saved = formatting.MISSING if decision.choice is None else formatting.at_least(decision.saved_low)
-    return answer_of(decision), saved
+    low = formatting.points_saved(None if decision.choice is None else decision.saved_low)
+    return answer_of(decision), low if low == formatting.MISSING else f"≥ {low}"
 
 
 def _one_op(decision: Decision, ends: int) -> str:
@@ -116,8 +116,8 @@ def _one_op(decision: Decision, ends: int) -> str:
     shown = dict.fromkeys((decision.seconds[0], decision.seconds[-1])) if ends > 1 else decision.seconds[:1]
     texts = []
     for one in shown:
-        noisy = {"noisy_before": one.today_too_noisy, "noisy_after": one.after_too_noisy}
-        change = formatting.change_or_noise(one.today, one.after, **noisy)
+        after = formatting.TOO_NOISY if one.after_too_noisy else formatting.seconds(one.after and max(one.after, 0.0))
+        change = formatting.TOO_NOISY if one.today_too_noisy else f"{formatting.seconds(one.today)} → {after}"
         texts.append(f"{change} at {formatting.size(one.size)}" if ends > 1 else change)
     return ", ".join(texts)
 

@@ -85,6 +85,6 @@ def _row(hole: Hole, measured: set[str]) -> tuple[Cell | str, ...]:
     return (
         Cell(hole.status, TONES.get(hole.status, "warn")),
         f"{len(hole.cases):,}",
-        formatting.shorten(hole.reason, LONGEST_REASON, in_words=True) + note,
+        formatting.shorten(hole.reason, LONGEST_REASON) + note,
         "; ".join(compact(hole.cases)),
     )

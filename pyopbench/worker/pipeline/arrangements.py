@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from pyopbench.model.arrangement import AUTOTUNE, Action, Arrangement, parallel_text
 from pyopbench.model.errors import Unsupported
-from pyopbench.model.portable import BATCHED_PORTS, PORTABLE
+from pyopbench.model.variant import BATCHED_PORTS, PORTABLE
 from pyopbench.ops.load import load_variant, load_variants
 from pyopbench.ops.own.explain import explain
 from pyopbench.ops.port_file import PORTS

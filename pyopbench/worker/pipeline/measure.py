@@ -22,8 +22,7 @@ import tensorflow as tf
 
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, Arrangement
 from pyopbench.model.case import PIPELINE, Case, Failure
-from pyopbench.model.errors import BadInput, Unsupported, WrongResult
-from pyopbench.model.failures import describe_error
+from pyopbench.model.errors import BadInput, Unsupported, WrongResult, describe_error
 from pyopbench.model.machine import usable_cores
 from pyopbench.ops.load import describe, load_op, load_variants, why_unloadable
 from pyopbench.worker import environment

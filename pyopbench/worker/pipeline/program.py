@@ -22,7 +22,7 @@ from tensorflow.python.ops import script_ops
 
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, Arrangement
 from pyopbench.model.errors import BadInput, PyopbenchError, Unsupported, WrongResult
-from pyopbench.model.modules import load_file, module_of
+from pyopbench.model.files import load_file
 from pyopbench.model.own_target import Target
 from pyopbench.ports.arrays import as_array
 from pyopbench.ports.extract.module import place_of_user
@@ -148,7 +148,7 @@ class Program:
         if again:
             module = load_file(path, f"pyopbench_program_{path.stem}_{time.monotonic_ns()}")
         else:
-            module = module_of(Target(f"program_{path.stem}", str(path)))
+            module = Target(f"program_{path.stem}", str(path)).load()
         found: Any = getattr(module, self._name, None)
         if not callable(found):
             names = sorted(name for name, value in vars(module).items() if inspect.isfunction(value))

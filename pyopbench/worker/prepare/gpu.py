@@ -13,7 +13,7 @@ from typing import Any
 import tensorflow as tf
 
 from pyopbench.model.case import DEVICE, GPU
-from pyopbench.model.errors import Elsewhere, Unsupported
+from pyopbench.model.errors import PyopbenchError, Unsupported
 from pyopbench.model.op import Body
 from pyopbench.model.variant import Variant
 from pyopbench.ops.kernels.simulated_device import SCOPES, is_on_device, listed
@@ -86,4 +86,4 @@ def require_there(what: str, tensors: Sequence[Any]) -> None:
     """Check that floating-point results are on the GPU; TensorFlow keeps int32 on the host by default."""
     for i, tensor in enumerate(tensors):
         if tensor is not None and tensor.dtype.is_floating and not is_on_device(tensor):
-            raise Elsewhere(f"{what} {i} is on the CPU: TensorFlow has no GPU kernel for it")
+            raise PyopbenchError(f"{what} {i} is on the CPU: TensorFlow has no GPU kernel for it")

@@ -19,8 +19,7 @@ from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 from pyopbench.model.case import BASELINE, EMPTY, GPU, NO_GRADIENT, Case
-from pyopbench.model.errors import Elided, Unsupported
-from pyopbench.model.failures import describe_error
+from pyopbench.model.errors import Elided, Unsupported, describe_error
 from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant
 from pyopbench.ops.alignment import aligned_as_given
@@ -109,12 +108,13 @@ def prepare(case: Case, *, finite_differences: bool = False, copies: int = USUAL
     """
     op, variant = load_op(case.op), load_variant(case.variant)
     with preparing(op, variant, case):
-        if variant.is_empty:
+        if variant.role == "empty":
             prepared = _prepare_empty(op, variant, case)
-        elif variant.is_body_alone:
+        elif variant.role == "body_alone":
             prepared = _prepare_part(op, variant, case)
         elif case.mode == "node":
-            prepared = _prepare_node(op, variant, case, 1 if variant.crosses_bridge else copies)
+            # The graph of a callback, or of its twin, finds threads asleep and wakes Python.
+            prepared = _prepare_node(op, variant, case, 1 if variant.kind == "callback" else copies)
         elif case.threads is not None:
             together, checked = prepare_together(op, variant, case)
             prepared = Prepared(case, (together,), checked, source=together)
@@ -149,7 +149,7 @@ def preparing(op: Op, variant: Variant, case: Case) -> Iterator[None]:
 
 def _differentiated(op: Op, variant: Variant, case: Case) -> Case | None:
     """Return the case whose gradient finite differences check, None where there is none."""
-    if variant.is_empty or variant.is_body_alone:
+    if variant.role in ("empty", "body_alone"):
         return None
     if case.direction != "forward":
         return case if case.mode == "eager" else replace(case, mode="call")  # the same mechanism, attached alike

@@ -16,8 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pyopbench.model.case import Case
-from pyopbench.model.errors import WrongResult
-from pyopbench.model.failures import describe_error
+from pyopbench.model.errors import WrongResult, describe_error
 from pyopbench.model.op import Body, Op
 from pyopbench.model.variant import Variant
 from pyopbench.ops.examples import examples_of

@@ -125,7 +125,6 @@ def test_a_cache_that_cannot_be_made_is_told(source: Path, tmp_path: Path, monke
     monkeypatch.setenv("XDG_CACHE_HOME", str(written(tmp_path / "file", "")))
     with pytest.raises(CannotCompile) as caught:
         library_of(source)
-    assert caught.value.received == tmp_path / "file" / "pyopbench" / "kernels"
     assert "XDG_CACHE_HOME" in caught.value.hint
 
 

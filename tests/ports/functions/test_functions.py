@@ -16,7 +16,7 @@ import pytest
 import tensorflow as tf
 
 from function_rows import rows
-from pyopbench.model.modules import load_file
+from pyopbench.model.files import load_file
 from pyopbench.ports.functions.sources import source_of
 from pyopbench.ports.functions.table import TABLE
 from pyopbench.ports.porting.module_text import module_text

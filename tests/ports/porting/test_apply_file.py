@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from places import ROOT
-from pyopbench.model.modules import load_file
+from pyopbench.model.files import load_file
 from pyopbench.model.own_target import read_target
 from pyopbench.ops.own.load import load_own
 from pyopbench.ops.port_file import PORTS

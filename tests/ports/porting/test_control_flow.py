@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyopbench.model.modules import load_file
+from pyopbench.model.files import load_file
 from pyopbench.ports.porting.observe import MOST_STEPS, TENSOR, observe
 from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import line_of, lines_of, run_its_test, write_source

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyopbench.model.modules import load_file
+from pyopbench.model.files import load_file
 from pyopbench.ports.porting import pool
 
 WAIT_MILLISECONDS = 20_000

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model.portable import WRITABLE, format_text
+from pyopbench.model.syntax import format_text
+from pyopbench.model.variant import WRITABLE
 from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import CORPUS, body_of, line_of, lines_of, run_its_test, write, write_source

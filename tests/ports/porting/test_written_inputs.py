@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model.modules import load_file
-from pyopbench.model.portable import BATCHED, WRITABLE
+from pyopbench.model.files import load_file
+from pyopbench.model.variant import BATCHED, WRITABLE
 from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import Ported, run_its_test, write, write_source
 

@@ -68,12 +68,12 @@ def test_a_port_that_falls_back_to_the_cpu_has_no_number(simulated: Process) -> 
     told = simulated.run(
         BEGIN
         + """
-from pyopbench.model.errors import Elsewhere
+from pyopbench.model.errors import PyopbenchError
 try:
     with tf.device("GPU:0"):
         half = tf.fill([3], 0.5)
         gpu.require_there("output", [half, tf.math.betainc(half, half, half)])
-except Elsewhere as error:
+except PyopbenchError as error:
     print(json.dumps(error.message))
 """
     )

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model.errors import Unsupported
-from pyopbench.model.failures import describe_error
+from pyopbench.model.errors import Unsupported, describe_error
 from pyopbench.model.op import Op
 from pyopbench.ops.load import make_inputs
 from pyopbench.worker.prepare.checks import reference_of

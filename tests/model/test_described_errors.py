@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model.failures import LONGEST_REASON, describe_error
+from pyopbench.model.errors import LONGEST_REASON, describe_error
 
 
 def raised_by(action: Callable[[], Any]) -> Exception:
