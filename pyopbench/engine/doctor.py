@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module, metadata
-from pathlib import Path
 from typing import Any
 
 import pyopbench
-from pyopbench.engine import environments, git
+from pyopbench.engine import environments
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker
 from pyopbench.model import files, formatting, machine
 from pyopbench.model.case import GPU
@@ -105,12 +103,9 @@ def _check_programs() -> Iterator[Check]:
     except ImportError as error:
         lack = f"{error}: pip install 'pyopbench[report]'"
     yield Check("reports, charts", "run, report, history", "needs no browser", lack)
-    version = git.ask(Path.cwd(), "--version") or ""
-    numbers = re.search(r"(\d+)\.(\d+)", version)
-    is_recent = numbers is not None and (int(numbers[1]), int(numbers[2])) >= git.OLDEST
-    oldest = ".".join(map(str, git.OLDEST))
-    lack = f"git {oldest} or later is not installed; on Debian or Ubuntu: apt-get install git"
-    yield Check("git", "--rev", version, "" if is_recent else lack)
+    git = shutil.which("git")
+    lack = "" if git else "git is not installed; on Debian or Ubuntu: apt-get install git"
+    yield Check("git", "--rev", _version_of(git) if git else "", lack)
     try:
         yield Check("uv", "--tf, --with, --python", _version_of(environments.find_uv()))
     except BadInput as error:

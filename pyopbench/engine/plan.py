@@ -14,7 +14,7 @@ import msgspec
 from msgspec import structs
 
 import pyopbench
-from pyopbench.engine import environments, git, revisions
+from pyopbench.engine import environments, git
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker
 from pyopbench.model.case import (
     BASELINE,
@@ -209,7 +209,7 @@ def side_of(
 ) -> Side:
     """Return a side as its worker has planned it; the own ops are those of the working tree."""
     measured = own if checkout is None else checkout.moved_ops(own)
-    revision_of = revisions.find_checked_out_commits(own) if checkout is None else {}
+    revision_of = git.find_checked_out_commits(own) if checkout is None else {}
     return Side(
         tf=environment.tf,
         packages=environment.packages,

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import structs
 
-from pyopbench.engine import environments, git, plan, revisions, stored_run
+from pyopbench.engine import environments, git, plan, stored_run
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
 from pyopbench.model.case import MINIMUM_EFFECT, Case
 from pyopbench.model.checkout import Checkout
@@ -90,8 +90,8 @@ def begin(folder: Path | None, request: plan.Request) -> OpenRun:
     environments.missing(request.environments)  # refuses what cannot be had
     folder = folder or plan.new_folder()
     require_new(folder)
-    repository = revisions.repository_of(request.axes.ops, request.own) if request.revisions else None
-    named = revisions.resolve(repository, request.revisions) if repository is not None else [None]
+    repository = git.repository_of(request.axes.ops, request.own) if request.revisions else None
+    named = git.resolve(repository, request.revisions) if repository is not None else [None]
     wanted = [(environment, revision) for revision in named for environment in request.environments]
     wants_control = bool(request.revisions) or request.fail_on is not None
     # A comparison finds slowdowns, and for these only variants in use matter; to choose one, all are needed.
@@ -210,7 +210,7 @@ def repository_of(run: OpenRun) -> Path:
     missing = {name: own for name, own in first.own.items() if name not in run.own}
     stored_run.require_same_own(run.folder, missing, {})
     ops = {Case.from_id(key).op for key in first.cases} & set(first.catalogue.ops)
-    return revisions.repository_of(sorted(ops), run.own)
+    return git.repository_of(sorted(ops), run.own)
 
 
 def find_measured(run: OpenRun) -> tuple[list[Side], dict[str, str]]:
