@@ -227,8 +227,8 @@ def certify(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with alone_on_this_machine():
-            extent = engine.QUICK if quick else engine.FULL
-            certificate = show(engine.certify(folder, extent, ("pyopbench", *sys.argv[1:])), listener_here())
+            trials = engine.QUICK if quick else engine.FULL
+            certificate = show(engine.certify(folder, trials, ("pyopbench", *sys.argv[1:])), listener_here())
             assert isinstance(certificate, engine.Certificate)
     except KeyboardInterrupt:
         err.print(f"interrupted; the measurements so far are in {folder}; start again", soft_wrap=True, markup=False)
