@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -121,10 +120,9 @@ def _check_programs() -> Iterator[Check]:
 
 def _version_of(program: str) -> str:
     try:
-        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=5.0, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+        return environments.output_of([program, "--version"]).partition("\n")[0] or program
+    except environments.ProgramFailed:
         return program
-    return done.stdout.strip().partition("\n")[0] or program
 
 
 def _check_machine(governor: str | None) -> Iterator[Check]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.machinery
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -15,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from pyopbench.engine.environments import package_folder
+from pyopbench.engine.environments import ProgramFailed, output_of, package_folder
 from pyopbench.model import formatting, machine
 from pyopbench.model.checkout import Checkout, is_installed
 from pyopbench.model.discover import PACKAGE, find
@@ -34,7 +33,7 @@ LEGAL = f"a commit, branch or tag; A..B, both included; or {WORKTREE}"
 
 
 def ask(folder: Path, *arguments: str) -> str | None:
-    """Return what git prints in a folder, without the line break at the end; None where it fails or is not there."""
+    """Return what git prints in a folder, without space around it; None where it fails or is not there."""
     try:
         return require(folder, *arguments, what="git fails")
     except BadInput:
@@ -45,23 +44,13 @@ def require(folder: Path, *arguments: str, what: str) -> str:
     """Return what git prints in the folder of a repository; raises `BadInput` with `what` and its last words."""
     # A hook that calls pyopbench sets variables that would have git look elsewhere than in the folder.
     variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    variables |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    settings = [word for setting in OFF for word in ("-c", setting)]
     try:
-        done = subprocess.run(
-            ["git", *(word for setting in OFF for word in ("-c", setting)), "-C", str(folder), *arguments],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=SECONDS,
-            check=True,
-            env={**variables, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
-        )
-    # A null character is a ValueError: no program can get it.
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        words = error.stderr if isinstance(error, subprocess.CalledProcessError) else str(error)
-        last = (words.strip().splitlines() or ["no message"])[-1]
-        received = f"git {' '.join(arguments)}: {last}"
+        return output_of(["git", *settings, "-C", str(folder), *arguments], SECONDS, variables)
+    except ProgramFailed as error:
+        received = f"git {' '.join(arguments)}: {error}"
         raise BadInput(what, received=received, hint=f"try it by hand in {folder}") from error
-    return done.stdout.rstrip("\n")
 
 
 # Where ops are from.
