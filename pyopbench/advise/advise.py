@@ -9,9 +9,8 @@ from pathlib import Path
 import msgspec
 
 from pyopbench.advise import turns
-from pyopbench.advise.advice import Advice, CallbackAdvice
 from pyopbench.advise.answers import answer_by_recording
-from pyopbench.advise.attempt import CALLBACKS, RECORDING_FOLDER, Attempt, Options, Tools
+from pyopbench.advise.attempt import CALLBACKS, RECORDING_FOLDER, Advice, Attempt, CallbackAdvice, Options, Tools
 from pyopbench.advise.callbacks import Step, callbacks_of, read_kept
 from pyopbench.advise.candidates import GRAPH_BODY, variant_text
 from pyopbench.advise.program import Program, Run

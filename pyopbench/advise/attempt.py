@@ -1,4 +1,4 @@
-"""An attempt at the advice for a program: its folder, its budget, its recording, and runs in copies of its folder."""
+"""An attempt at the advice for a program: its folder, its budget, runs in copies of its folder, and what is found."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyopbench.advise import turns
@@ -14,6 +14,7 @@ from pyopbench.advise.answers import Answer, decide, write_candidate
 from pyopbench.advise.callbacks import Callback, Step
 from pyopbench.advise.candidates import Candidate
 from pyopbench.advise.program import Asked, Program, Run, run_program
+from pyopbench.advise.turns import Realised
 from pyopbench.api.listeners import Listener
 from pyopbench.find.record import read_parts
 from pyopbench.find.scan import ADVICE_FILE
@@ -23,7 +24,7 @@ from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.files import write_atomically
 
-RECORDING_FOLDER, CALLBACKS, TURNS = "recording", "callbacks", "turns"
+RECORDING_FOLDER, CALLBACKS, TURNS, PATCH = "recording", "callbacks", "turns", "change.patch"
 COPY = "program"
 """Every copy has the same name: a program that prints its own path prints the same before and after a change."""
 
@@ -64,10 +65,7 @@ class Tools:
 class Attempt:
     """One attempt: everything that its stages share.
 
-    Attributes:
-        program, options, listener, tools: as for `advise`.
-        folder: of all results.
-        recorded_steps: after how many steps later runs are ended; None if the recording was not ended by its time.
+    `recorded_steps` is after how many steps later runs are ended; None if the recording was not ended by its time.
     """
 
     def __init__(self, program: Program, folder: Path, options: Options, listener: Listener, tools: Tools) -> None:
@@ -82,11 +80,7 @@ class Attempt:
         return self.options.budget_seconds - (self.tools.clock() - self.begun)
 
     def begin(self) -> None:
-        """Create the folder.
-
-        Raises:
-            BadInput: it has content.
-        """
+        """Create the folder; raises `BadInput` if it has content."""
         self.has_made_folder = not self.folder.exists()
         if not self.has_made_folder and any(self.folder.iterdir()):
             raise BadInput("the folder is not empty", received=self.folder, hint="choose another --out")
@@ -138,16 +132,10 @@ class Attempt:
         return self.run_copy(place / "parts", asked, {}, doing)
 
     def run_copy(self, parts: Path, asked: Asked, change: Mapping[str, bytes], doing: str) -> tuple[Run, Path]:
-        """Run the program in a copy of its folder.
+        """Run the program in a copy of its folder, and return also the path of that, by which it reports its files.
 
-        Args:
-            parts: folder for what the run writes.
-            asked: how it is run.
-            change: files that are changed or added in the copy, by their paths in it.
-            doing: what is shown meanwhile.
-
-        Returns:
-            The run, and the path of the copy: the program reports its files with it.
+        `change` has the files that are changed or added in the copy, by their paths in it; `parts` is the folder for
+        what the run writes, and `doing` is shown meanwhile.
         """
         copy = self.folder / "copies" / COPY
         shutil.rmtree(copy, ignore_errors=True)
@@ -173,3 +161,64 @@ class Attempt:
     def timeout_seconds(self) -> float:
         """Seconds after which a run that does not end is killed."""
         return 60 + (self.options.budget_seconds if self.most_seconds is None else 3 * self.most_seconds)
+
+
+@dataclass(frozen=True)
+class CallbackAdvice:
+    """A callback, the largest share of a step that it could save, and its answer."""
+
+    callback: Callback
+    most: float
+    answer: Answer
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """A change of the callback of a name that was tried and withdrawn.
+
+    Attributes:
+        saved: the share of the callback's own time that it saves, measured alone; None if that was not measured.
+        realised: what the program saved with it, and with the changes of other callbacks that were tried at the same
+            time; None if that was not timed in pairs of runs.
+    """
+
+    name: str
+    variant: str
+    why: str
+    saved: float | None = None
+    realised: Realised | None = None
+
+
+@dataclass
+class Advice:
+    """What to do about the callbacks of a program.
+
+    Attributes:
+        rows: one for each callback, the costliest first.
+        recorded: what the recording covers, in words.
+        realised: what all applied changes save together; None if none was applied.
+        patch: the file that `git apply` takes; None without a change.
+        constants: for each callback that is changed, the expressions of the program whose values its port contains.
+        untried: changes for which no time was left, as `train.py:3 f: port to traced`.
+        lacked_time: did the budget leave changes untried, or end the runs that compare them?
+        ended: `steps` or `seconds` if the recording was ended before the program was done.
+    """
+
+    program: Program
+    folder: Path
+    step: Step
+    rows: list[CallbackAdvice]
+    recorded: str = ""
+    budget_seconds: float = 0.0
+    realised: Realised | None = None
+    withdrawn: list[Withdrawn] = field(default_factory=list)
+    patch: Path | None = None
+    constants: dict[str, list[str]] = field(default_factory=dict)
+    untried: list[str] = field(default_factory=list)
+    lacked_time: bool = False
+    ended: str = ""
+
+    @property
+    def changed(self) -> list[CallbackAdvice]:
+        """The callbacks that the patch changes."""
+        return [row for row in self.rows if row.answer.is_change]

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pyopbench.advise import turns
-from pyopbench.advise.advice import PATCH, Advice, Withdrawn
 from pyopbench.advise.answers import OUTPUTS, Answer, Obstacle, output_dtypes
-from pyopbench.advise.attempt import CALLBACKS, TURNS, Attempt
+from pyopbench.advise.attempt import CALLBACKS, PATCH, TURNS, Advice, Attempt, Withdrawn
 from pyopbench.advise.callbacks import Callback
 from pyopbench.advise.candidates import GRAPH_BODY, Candidate, variant_text
 from pyopbench.advise.graph_body import graph_body_of
@@ -215,7 +214,7 @@ def _compare_in_pairs(trial: Trial) -> None:
             continue
         realised = turns.estimate_saving(before, after)
         if realised.is_faster:
-            advice.realised, advice.loss_difference = realised, turns.largest_difference(before, after)
+            advice.realised = realised
             _accept(trial, answers, change)
             return
         advice.lacked_time |= not is_complete

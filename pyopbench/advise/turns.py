@@ -184,17 +184,6 @@ def differences(before: Sequence[Run], after: Sequence[Run], *, is_random: bool 
     ]
 
 
-def largest_difference(before: Sequence[Run], after: Sequence[Run]) -> float:
-    """Return the largest relative difference between losses; nan if there are none."""
-    one, other = ([_losses(run) for run in side] for side in (before, after))
-    found = [
-        abs(np.mean(a) - np.mean(b)) / (max(map(abs, b)) or 1.0)
-        for _, b, a in _paired(one, other)
-        if np.isfinite(b).all()
-    ]
-    return float(max(found)) if found else math.nan
-
-
 def _exits(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
     codes = {run.code for run in before}
     for run in after:

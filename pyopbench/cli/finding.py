@@ -19,7 +19,7 @@ from pyopbench.model.case import GPU, MINIMUM_EFFECT
 from pyopbench.model.errors import EXIT_INTERRUPTED, EXIT_WRONG, BadInput
 
 if TYPE_CHECKING:
-    from pyopbench.advise.advice import Advice
+    from pyopbench.advise.attempt import Advice
     from pyopbench.engine.doctor import Examination
 
 

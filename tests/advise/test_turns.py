@@ -11,7 +11,7 @@ import pytest
 
 from pyopbench.advise.program import Run
 from pyopbench.advise.trial import LEAST_TURNS, MOST_TURNS, is_enough
-from pyopbench.advise.turns import Realised, differences, estimate_saving, largest_difference, seconds_of
+from pyopbench.advise.turns import Realised, differences, estimate_saving, seconds_of
 from pyopbench.model.case import MINIMUM_EFFECT
 
 
@@ -136,7 +136,6 @@ def test_a_saving_of_a_tenth_is_found_though_the_speed_of_the_machine_wanders() 
 
 def test_equal_runs_do_not_differ() -> None:
     assert differences([run_of(0.02), run_of(0.03)], [run_of(0.01)]) == []
-    assert largest_difference([run_of(0.02)], [run_of(0.01)]) == 0
 
 
 @pytest.mark.parametrize(
