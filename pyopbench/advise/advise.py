@@ -28,14 +28,7 @@ PREPARING_SECONDS = 30.0
 
 
 def advise(program: Program, folder: Path, options: Options, listener: Listener, tools: Tools | None = None) -> Advice:
-    """Decide what to do about the callbacks of a program, and try it on a copy.
-
-    Args:
-        program: the program.
-        folder: for all results.
-        options: what is asked for.
-        listener: receives what happens.
-        tools: for tests.
+    """Decide what to do about the callbacks of a program, and try it on a copy; `folder` is for all results.
 
     Raises:
         BadInput: the folder has other content, or the program cannot be run.
@@ -69,15 +62,7 @@ def check(  # noqa: PLR0913 - as `advise`, with what is compared
     """Record a program, and name the callbacks that are missing from a stored report, or that had been ported.
 
     A callback is recognised by its file, its function and its kind, because lines move. Callbacks that take less of a
-    step than the minimum effect are ignored.
-
-    Args:
-        program: the program.
-        folder: for the recording.
-        options: what is asked for.
-        stored: the `report.json` to compare with.
-        listener: receives what happens.
-        tools: for tests.
+    step than the minimum effect are ignored. `stored` is the `report.json` to compare with.
 
     Raises:
         BadInput: `stored` is no such report.

@@ -116,9 +116,11 @@ def start_text(found: Realised) -> str:
     if not found.start_seconds > NOTICEABLE_SECONDS:
         return ""
     text = f"It takes {formatting.seconds(found.start_seconds)} longer to start"
-    if found.pays_after is None:
+    each = found.before_seconds - found.after_seconds
+    if not each > 0:
         return text
-    return f"{text}, so a run is faster only if it has more than {formatting.count(found.pays_after, 'step')}"
+    steps = formatting.count(math.ceil(found.start_seconds / each), "step")
+    return f"{text}, so a run is faster only if it has more than {steps}"
 
 
 def reasons(advice: Advice) -> list[str]:

@@ -166,7 +166,7 @@ def _run_each_once(trial: Trial, candidates: Sequence[tuple[int, Candidate]]) ->
         found = turns.differences(before, [run]) if run.code or not is_random else []
         seconds = turns.seconds_of(run, run.elements) if not run.code else 0.0
         if found:
-            trial.withdraw(number, answer, found[0].text(), "differs")
+            trial.withdraw(number, answer, found[0], "differs")
         elif seconds > turns.seconds_of(original, original.elements) * MUCH_SLOWER:
             trial.withdraw(number, answer, "the program was much slower with it in a run", "withdrawn")
         else:
@@ -206,7 +206,7 @@ def _compare_in_pairs(trial: Trial) -> None:
         if found:
             # A change of a body that draws is the more likely reason; all of them are withdrawn, or all that there are.
             for number in drawing or numbers:
-                trial.withdraw(number, answers[number], found[0].text(), "differs")
+                trial.withdraw(number, answers[number], found[0], "differs")
                 others = trial.once.get(number)
                 if others and trial.has_time(2 * LEAST_TURNS):
                     trial.seconds[number], answer = others.pop(0)
