@@ -87,7 +87,10 @@ class KeptCall(Struct):
     """How the program calls a callback.
 
     Attributes:
-        are_tensors, is_list, dtypes, package: as of a `Placement`.
+        are_tensors: which inputs are tensors where the program calls.
+        is_list: does the program get a list of outputs, rather than one?
+        dtypes: that the program expects of the outputs.
+        package: the package that the program's file is imported as a part of; empty for none.
         is_converted: has AutoGraph converted the program's function around the call, in every trace? It then converts
             the port, too. Keras calls losses and metrics without it.
         stage: of the input pipeline; None elsewhere.
