@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -127,9 +126,8 @@ def _say_recorded(listener: Listener, advice: Advice) -> None:
 
 def _measure_callbacks(attempt: Attempt, advice: Advice, recording: Run) -> None:
     """Measure each callback that is worth it, and leave time to try changes in the program."""
-    waiting: Sequence[int] = [number for number, row in enumerate(advice.rows) if not row.answer.obstacle]
-    for done, number in enumerate(waiting):
-        row = advice.rows[number]
+    waiting = [row for row in advice.rows if not row.answer.obstacle]
+    for done, row in enumerate(waiting):
         place = attempt.folder / CALLBACKS / row.callback.name
         left, runs = attempt.left_seconds(), (2 * LEAST_TURNS + 1) * recording.seconds
         # Where the runs would leave no time to measure, what a change saves alone is worth more than nothing.
@@ -141,9 +139,10 @@ def _measure_callbacks(attempt: Attempt, advice: Advice, recording: Run) -> None
         attempt.listener.say(
             f"{row.callback.title}: {doing}; {formatting.duration(max(attempt.left_seconds(), 0))} of the budget left"
         )
-        answer = attempt.tools.decide(row.callback, advice.step, place, budget, attempt.options.minimum_effect)
+        row.answer = answer = attempt.tools.decide(
+            row.callback, advice.step, place, budget, attempt.options.minimum_effect
+        )
         to_try = formatting.listing([variant_text(one.variant) for one in answer.candidates])
         attempt.listener.say(f"{row.callback.title}: {f'to try: {to_try}' if to_try else f'leave it: {answer.why}'}")
         # A body that can be called in the graph is not measured, however much time there is.
         advice.lacked_time |= not budget and all(one.replaced_by != GRAPH_BODY for one in answer.candidates)
-        advice.rows[number] = replace(row, answer=answer)

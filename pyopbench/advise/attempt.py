@@ -163,9 +163,9 @@ class Attempt:
         return 60 + (self.options.budget_seconds if self.most_seconds is None else 3 * self.most_seconds)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class CallbackAdvice:
-    """A callback, the largest share of a step that it could save, and its answer."""
+    """A callback, the largest share of a step that it could save, and its answer, which changes while it is tried."""
 
     callback: Callback
     most: float
