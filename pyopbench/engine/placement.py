@@ -13,7 +13,7 @@ from typing import Any
 import pyopbench
 from pyopbench.engine import environments
 from pyopbench.engine.plan import ask_for_plan, require_cases, require_gpu
-from pyopbench.engine.worker_process import CaseLost, Worker, ask_each
+from pyopbench.engine.worker_process import Worker, ask_each
 from pyopbench.model.case import GPU, SIMULATED, Axes, Case
 from pyopbench.model.errors import NothingMeasured, WorkerLost
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
@@ -55,10 +55,9 @@ def count(
     show(done, len(cases))
     try:
         for case, answer in ask_each(cases, request, lambda: _open_device(device, tf, own)):
-            if isinstance(answer, CaseLost):
-                failures.append({**_names(case), "status": answer.status, "reason": answer.reason})
-            elif "failure" in answer:
-                failures.append({**_names(case), **{key: answer["failure"][key] for key in ("status", "reason")}})
+            if "failure" in answer:
+                failed = answer["failure"]
+                failures.append({**_names(case), "status": failed["status"], "reason": failed["reason"]})
             else:
                 rows += [{**_names(case), **row} for row in answer["rows"]]
             done += 1

@@ -127,32 +127,24 @@ def _plan_sides(
 
     An environment that cannot be planned for raises an error; a revision is left out instead.
     """
-    identities = [
-        (environment, revision and (revision.commit, revision.is_worktree)) for environment, revision in wanted
-    ]
-    planned: dict[object, Side] = {}
+    sides = list[Side]()
     with TemporaryDirectory() as scratch:
-        values = Path(scratch) if len({*identities}) > 1 else None
-        for identity, (environment, revision) in zip(identities, wanted, strict=True):
-            if identity in planned:
-                continue
-            is_first = all(side.problem is not None for side in planned.values())
+        values = Path(scratch) if len(wanted) > 1 else None
+        for environment, revision in wanted:
+            is_first = all(side.problem is not None for side in sides)
             if revision is None or repository is None:
-                planned[identity] = _plan_side(request, environment, None, values, is_first=is_first)
-                continue
-            with git.checkout_of(repository, revision) as checkout:
-                try:
-                    planned[identity] = _plan_side(request, environment, checkout, values, is_first=is_first)
-                except PyopbenchError as error:
-                    # Files are named as in the repository, wherever the worktree is.
-                    problem = error.in_a_line.replace(f"{checkout.folder}{os.sep}", "")
-                    planned[identity] = Side(
-                        tf=environment.tf, packages=environment.packages, python=environment.python, problem=problem
-                    )
-    return [
-        structs.replace(planned[identity], revision=revision)
-        for identity, (_, revision) in zip(identities, wanted, strict=True)
-    ]
+                side = _plan_side(request, environment, None, values, is_first=is_first)
+            else:
+                with git.checkout_of(repository, revision) as checkout:
+                    try:
+                        side = _plan_side(request, environment, checkout, values, is_first=is_first)
+                    except PyopbenchError as error:
+                        # Files are named as in the repository, wherever the worktree is.
+                        problem = error.in_a_line.replace(f"{checkout.folder}{os.sep}", "")
+                        tf, packages, python = environment.tf, environment.packages, environment.python
+                        side = Side(tf=tf, packages=packages, python=python, problem=problem)
+            sides.append(structs.replace(side, revision=revision))
+    return sides
 
 
 def _plan_side(

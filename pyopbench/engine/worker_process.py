@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from pyopbench.engine import environments
 from pyopbench.model import machine
@@ -265,7 +265,10 @@ class Worker:
     def _ended(self, case: str | None) -> CaseLost:
         code = self._process.wait()
         outside = -code in FROM_OUTSIDE
-        cause = "" if self._log.closed else cause_of_end(_tail_of(self._log), case)
+        cause = ""
+        if not self._log.closed:
+            self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - TAIL_BYTES))
+            cause = cause_of_end(self._log.read().decode(errors="replace"), case)
         words = ", from outside or out of memory" if outside else cause and f": {cause}"
         names = {-number.value: number.name for number in signal.Signals}
         how = f"ended with exit code {code}" if code >= 0 else f"ended by signal {names.get(code, -code)}"
@@ -280,8 +283,8 @@ def ask_each(
     request_of: Callable[[Item], Mapping[str, Any]],
     start: Callable[[], Worker],
     first: Worker | None = None,
-) -> Iterator[tuple[Item, dict[str, Any] | CaseLost]]:
-    """Yield each item with the answer to its request, or with how its worker was lost: then the next one is started.
+) -> Iterator[tuple[Item, dict[str, Any]]]:
+    """Yield each item with the answer to its request: `failure` where its worker was lost, after which another starts.
 
     `first` is a worker that is up already; it is ended as all are. Raises `WorkerLost` if one does not start.
     """
@@ -289,11 +292,10 @@ def ask_each(
     try:
         for item in items:
             worker = worker or start()
-            answer: dict[str, Any] | CaseLost
             try:
                 answer = worker.ask(request_of(item))
             except CaseLost as lost:
-                answer = lost
+                answer = {"failure": {"status": lost.status, "reason": lost.reason}}
                 worker.close()
                 worker = None
             yield item, answer
@@ -312,13 +314,6 @@ LIBRARY = re.compile(r"/lib/python\d|<frozen")
 LONGEST_LINE = 200
 TAIL_BYTES = 64_000
 """More than the stacks of a hundred threads, which are behind the words that count."""
-
-
-def _tail_of(log: IO[bytes]) -> str:
-    """Return the end of a log."""
-    size = log.seek(0, os.SEEK_END)
-    log.seek(max(0, size - TAIL_BYTES))
-    return log.read().decode(errors="replace")
 
 
 def cause_of_end(log: str, case: str | None) -> str:
