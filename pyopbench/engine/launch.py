@@ -6,7 +6,6 @@ A worker that crashes or hangs raises `worker_process.CaseLost`; `RemainingWork.
 from __future__ import annotations
 
 import random
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -249,10 +248,9 @@ class Launch:
         work: RemainingWork,
         number: int,
         groups: Sequence[str],
-        heard: threading.Event,
         clock: Callable[[], float],
     ) -> None:
-        """Plan to prepare some groups; `heard` is set whenever the worker has said something.
+        """Plan to prepare some groups.
 
         Workers of other sides and placements have the same `number` as the one that their rows are compared with.
         """
@@ -264,7 +262,7 @@ class Launch:
         self.seconds: float | None = None  # from its start until everything was prepared
         self.is_lost = False  # while it sampled; or there was nothing to prepare
         self._was_killed = False
-        self._groups, self._heard, self._clock = list(groups), heard, clock
+        self._groups, self._clock = list(groups), clock
         self._worker: Worker | None = None
         self._began = clock()
         self._asked = 0.0
@@ -274,6 +272,11 @@ class Launch:
         most = self.work.settings.rounds
         groups = [] if self.is_lost else self.prepared
         return [group for group in groups if self.rounds.get(group, 0) < most and self.work.cases(group)]
+
+    def fileno(self) -> int:
+        """Return the descriptor that is readable when the worker has said something."""
+        assert self._worker is not None
+        return self._worker.fileno()
 
     def close(self) -> None:
         """End the worker. May be called twice."""
@@ -294,7 +297,7 @@ class Launch:
         self.is_lost = not self.todo
         if not self.is_lost:
             timeout, hides_gpu = self.work.settings.case_timeout_seconds, self.placement != GPU
-            self._worker = Worker(timeout, heard=self._heard, hides_gpu=hides_gpu, **self.work.worker)
+            self._worker = Worker(timeout, waits=False, hides_gpu=hides_gpu, **self.work.worker)
 
     def go_on(self) -> bool:
         """Process the answer of the worker, if any, and send the next request; return whether everything is prepared.

@@ -11,12 +11,12 @@ from __future__ import annotations
 import itertools
 import math
 import random
-import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing.connection import wait
 from typing import Any, Literal, TypeAlias
 
 from pyopbench.engine import environments, sides, verify
@@ -198,7 +198,7 @@ class _Loop:
     def _prepare_batch(self, workers: ExitStack) -> Generator[Event, None, list[Launch]]:
         """Start workers, and return those that are warm."""
         began, left = self._spent, self._left
-        waiting, heard = self._plan_batch()
+        waiting = self._plan_batch()
         active, batch = list[Launch](), list[Launch]()
         while active or waiting:
             while waiting and len(active) < len(usable_cores()) and self._may_join(waiting, batch, began, left):
@@ -209,8 +209,7 @@ class _Loop:
                 batch.append(launch)
             if waiting and not active:
                 break  # for more there is no room or no time
-            heard.wait(SILENT_SECONDS)
-            heard.clear()
+            wait([launch.fileno() for launch in active if not launch.is_lost], SILENT_SECONDS)
             for launch in list(active):
                 todo = len(launch.todo)
                 if launch.go_on():
@@ -222,12 +221,11 @@ class _Loop:
         self._launch_seconds = max((launch.seconds or 0.0 for launch in warm), default=0.0)
         return warm
 
-    def _plan_batch(self) -> tuple[list[Launch], threading.Event]:
-        """Return the launches of a batch, ordered by number, and the event that their workers set.
+    def _plan_batch(self) -> list[Launch]:
+        """Return the launches of a batch, ordered by number.
 
         Launches are compared number by number: a group gets one that it lacks on any side.
         """
-        heard = threading.Event()
         first = 1 + max((number for work in self._works for number in work.launches), default=-1)
         # Of pipelines, the first launch alone shows which arrangements are far from the best.
         most = 1 if any(work.is_in_pipeline and not work.launches for work in self._works) else MOST_WORKERS
@@ -236,8 +234,8 @@ class _Loop:
             needed = {group for work in self._works for group in work.open if work.needs(group) > row}
             for work in self._works:
                 groups = by_placement(group for group in work.open if group in needed and work.cases(group))
-                planned += [Launch(work, first + row, here, heard, self._now) for here in groups.values()]
-        return planned, heard
+                planned += [Launch(work, first + row, here, self._now) for here in groups.values()]
+        return planned
 
     def _may_join(self, waiting: Sequence[Launch], batch: Sequence[Launch], began: float, left: float) -> bool:
         """Whether the next launch may start: it completes a number that has started, or there is room and time."""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import re
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -44,6 +43,7 @@ WITHOUT_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
 """Hides the GPU from a worker, whatever a user's module does when it is imported: once an op has run, TensorFlow
 refuses to hide it."""
 
+READ_BYTES = 1 << 16
 FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 """Signals sent from outside, or by the kernel when memory runs out; no body sends them by mistake."""
 
@@ -79,25 +79,24 @@ class Worker:
         timeout_seconds: float,
         python: Path | None = None,
         *,
-        heard: threading.Event | None = None,
+        waits: bool = True,
         checkout: Checkout | None = None,
         own: OwnOps = NO_OWN_OPS,
         hides_gpu: bool = False,
     ) -> None:
-        """Start the process and wait until it has imported TensorFlow; raises `WorkerLost` if it does not come up.
+        """Start the process, which imports TensorFlow; raises `WorkerLost` if it is waited for and does not come up.
 
         Args:
             timeout_seconds: longest silence within a request, in seconds.
             python: the interpreter that has the TensorFlow; this one if None.
-            heard: is set whenever the worker has said something. With it nobody waits here: `answer` returns first
-                that the worker has come up.
+            waits: until it has come up? Else `answer` returns that first.
             checkout: the files of the revision to measure; None for the working tree.
             own: the own ops of the run, which are sent with the first request.
             hides_gpu: is the worker for the CPU alone?
         """
         self.timeout_seconds = timeout_seconds
         self._unsent = own if checkout is None else checkout.moved_ops(own)
-        self._python, self._event = python, heard
+        self._python = python
         self._is_up = False
         self._case: str | None = None
         with ExitStack() as resources:
@@ -132,11 +131,9 @@ class Worker:
                 )
             self._resources = resources.pop_all()
         machine.offer_memory(self._process.pid)
-        self._lines: queue.Queue[bytes] = queue.Queue()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        self._unread = b""
         self._heard = time.monotonic()
-        if heard is None:
+        if waits:
             try:
                 self._wait()
             except BaseException:  # it did not come up, or Ctrl-C while TensorFlow is being imported
@@ -147,6 +144,11 @@ class Worker:
     def process(self) -> int:
         """The id of the process."""
         return self._process.pid
+
+    def fileno(self) -> int:
+        """Return the descriptor that is readable when the worker has said something, or has ended."""
+        assert self._process.stdout is not None
+        return self._process.stdout.fileno()
 
     def __enter__(self) -> Worker:
         return self
@@ -210,48 +212,34 @@ class Worker:
         """End the process, and what it has started in its group, and close what belongs to it. May be called twice."""
         self._kill()
         self._process.wait()
-        self._reader.join(5.0)  # for its last lines
-        if self._process.stdin is not None:
+        for stream in (self._process.stdin, self._process.stdout):
             with suppress(BrokenPipeError):  # what was still to be written concerns nobody any more
-                self._process.stdin.close()
+                stream.close()  # type: ignore[union-attr]
         self._resources.close()
 
     def _kill(self) -> None:
         # The whole group: a compiler that it has started would go on, next to whatever is measured next.
-        if self._process.poll() is None:
+        if self._process.returncode is None:
             end_group(self._process.pid)
-
-    def _read(self) -> None:
-        """Hand over the lines of the worker, and behind the last one that it has ended, with all that it started."""
-        assert self._process.stdout is not None
-        with self._process.stdout as stream:
-            for line in stream:
-                if line.endswith(b"\n"):  # or else the process ended in the middle of it
-                    self._put(line)
-        self._process.wait()
-        end_group(self._process.pid)
-        self._put(b"")
-
-    def _put(self, line: bytes) -> None:
-        self._lines.put(line)
-        if self._event is not None:
-            self._event.set()
 
     def _next(self, until: float) -> dict[str, Any] | None:
         """Return the next event, or None if there is none until some moment."""
         allowed = self.timeout_seconds if self._is_up else START_TIMEOUT_SECONDS
         silent_until = self._heard + allowed
-        try:
-            line = self._lines.get(timeout=max(min(until, silent_until) - time.monotonic(), 0.0))
-        except queue.Empty:
-            if time.monotonic() < silent_until:
+        while b"\n" not in self._unread:
+            if wait([self.fileno()], max(min(until, silent_until) - time.monotonic(), 0.0)):
+                read = os.read(self.fileno(), READ_BYTES)
+                if not read:  # perhaps in the middle of a line
+                    raise self._ended(self._marker.get() or self._case)
+                self._unread += read
+            elif time.monotonic() < silent_until:
                 return None
-            self._kill()
-            reason = f"no sign of life for {allowed:g} s; the worker was killed"
-            raise CaseLost(self._marker.get() or self._case, "timeout", reason) from None
+            else:
+                self._kill()
+                reason = f"no sign of life for {allowed:g} s; the worker was killed"
+                raise CaseLost(self._marker.get() or self._case, "timeout", reason)
         self._heard = time.monotonic()
-        if not line:
-            raise self._ended(self._marker.get() or self._case)
+        line, _, self._unread = self._unread.partition(b"\n")
         try:
             event: dict[str, Any] = json.loads(line)
             return {"event": event.pop("event"), **event}
@@ -263,6 +251,9 @@ class Worker:
             raise CaseLost(self._marker.get() or self._case, "crashed", reason) from error
 
     def _ended(self, case: str | None) -> CaseLost:
+        with suppress(subprocess.TimeoutExpired):  # it may hang at its exit
+            self._process.wait(self.timeout_seconds)
+        end_group(self._process.pid)  # what it has started
         code = self._process.wait()
         outside = -code in FROM_OUTSIDE
         cause = ""
