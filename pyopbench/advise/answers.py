@@ -31,6 +31,7 @@ from pyopbench.api import measure
 from pyopbench.api.listeners import alone_on_this_machine, follow, listener_here, say_planned
 from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.port import write_port
+from pyopbench.engine.stored_run import require_measured
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.judge import Judgement, Judging, judge
 from pyopbench.model import formatting
@@ -209,7 +210,7 @@ def _measure_in_pipeline(callback: Callback, op_file: Path, folder: Path, budget
         say_planned(begun, listener)
         judging = Judging(request.baseline, request.minimum_effect)
         follow(begun, judging, listener)
-        pipelines.require_current(begun)
+        require_measured(begun.measured[0])
     return judge([begun], judging)
 
 

@@ -300,19 +300,14 @@ def costs_of(sides: Sequence[Side]) -> dict[str, int]:
 
 
 def balance(costs: Mapping[str, int], many: int, seed: int) -> list[list[str]]:
-    """Divide units into parts of about equal cost: the most expensive first, each to the cheapest shard so far.
+    """Deal units out to parts, the most expensive first: no two parts differ by more than that one costs.
 
-    No part then costs more than 4/3 of what the best division comes to. Units of equal cost are drawn in random
-    order. Source: R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17 (1969) 416-429.
+    Units of equal cost are drawn in random order.
     """
     units = sorted(costs)
     random.Random(f"shards/{seed}").shuffle(units)
-    loads, parts = [0] * many, [list[str]() for _ in range(many)]
-    for unit in sorted(units, key=lambda unit: -costs[unit]):
-        place = min(range(many), key=lambda part: (loads[part], len(parts[part]), part))
-        loads[place] += costs[unit]
-        parts[place].append(unit)
-    return [sorted(part) for part in parts]
+    units.sort(key=lambda unit: -costs[unit])
+    return [sorted(units[part::many]) for part in range(many)]
 
 
 def plan_hash(sides: Sequence[Side], settings: Settings, parts: Sequence[Sequence[str]]) -> str:

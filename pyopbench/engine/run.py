@@ -112,7 +112,7 @@ def measure(
         BadInput: another process measures into the folder, or the environment differs from when the run began.
         WorkerLost: a worker could not be started; what was measured before is stored.
     """
-    with sides.checkouts_of(run) as checkouts, ExitStack() as locks:
+    with sides.checkouts_of(run) as checkouts, run.locked():
         yield Busy("starting")  # a version of TensorFlow that is gone from the cache is installed again
         workers: list[dict[str, Any]] = [
             {
@@ -122,7 +122,6 @@ def measure(
             }
             for measured in run.measured
         ]
-        locks.enter_context(run.locked())
         if judging.requires:
             yield Busy("trying requirements")
             for measured, worker in zip(run.measured, workers, strict=True):

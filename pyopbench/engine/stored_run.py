@@ -71,7 +71,7 @@ def planned_effect(sources: Sequence[Source]) -> float:
 
 
 def require_measured(side: OpenSide) -> None:
-    """Check that a side has at least one sample; raises `NothingMeasured` with the first reasons if not."""
+    """Check that a side was measured, as `why_nothing` says; raises `NothingMeasured` with the first reason if not."""
     why = why_nothing(side)
     if why is not None:
         raise NothingMeasured(
@@ -82,10 +82,15 @@ def require_measured(side: OpenSide) -> None:
 
 
 def why_nothing(side: OpenSide) -> str | None:
-    """Return why a side has no sample, with the first reason; None if it has one."""
-    if any(isinstance(line, GroupLine) and line.samples for line in side.lines):
+    """Return why a side has no sample, or in a pipeline none of the current callback; None if it has one.
+
+    Without that there is nothing to compare arrangements with.
+    """
+    current = None if side.plan.pipeline is None else side.side.current.id
+    rows = [line.samples for line in side.lines if isinstance(line, GroupLine)]
+    if any(samples if current is None else samples.get(current) for samples in rows):
         return None
-    reasons = [failure.reason for failure in failures_in(side)]
+    reasons = [failure.reason for failure in failures_in(side) if current in (None, failure.case)]
     return f"{formatting.count(len(reasons), 'failure')}; the first: {reasons[0]}" if reasons else "no sample"
 
 

@@ -130,7 +130,8 @@ class Worker:
                     start_new_session=True,
                 )
             self._resources = resources.pop_all()
-        machine.offer_memory(self._process.pid)
+        self.process = self._process.pid
+        machine.offer_memory(self.process)
         self._unread = b""
         self._heard = time.monotonic()
         if waits:
@@ -139,11 +140,6 @@ class Worker:
             except BaseException:  # it did not come up, or Ctrl-C while TensorFlow is being imported
                 self.close()
                 raise
-
-    @property
-    def process(self) -> int:
-        """The id of the process."""
-        return self._process.pid
 
     def fileno(self) -> int:
         """Return the descriptor that is readable when the worker has said something, or has ended."""
