@@ -73,7 +73,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         packages: versions of other packages to compare, such as `["numpy==1.26.4", "numpy==2.2.6"]`; several on one
             side are joined by a comma.
         python: interpreters, or versions of Python, to compare. One that has a TensorFlow is used as it is.
-        rev: revisions of the git repository that the op is in: commits, a range `"A..B"` or `"WORKTREE"`.
+        rev: revisions of the git repository that the op is in: commits, or `"WORKTREE"`.
         fail_on: with several sides, the slowdown that fails the run: `slower`, `slower:5%` or `never`; None for the
             usual.
         budget_seconds: stop measuring after so many seconds; None for the usual.

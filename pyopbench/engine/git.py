@@ -15,7 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from pyopbench.engine.environments import ProgramFailed, output_of, package_folder
-from pyopbench.model import formatting, machine
+from pyopbench.model import formatting
 from pyopbench.model.checkout import Checkout, is_installed
 from pyopbench.model.discover import PACKAGE, find
 from pyopbench.model.errors import BadInput
@@ -29,7 +29,7 @@ OFF = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "log.showSignature=fa
 """Settings by which a repository has git run programs, for whoever works in it: hooks, what watches files, what checks
 signatures. Filters stay on, because without them a worktree has not the files that were committed."""
 FIELDS = "%H%x00%cI%x00%s"
-LEGAL = f"a commit, branch or tag; A..B, both included; or {WORKTREE}"
+LEGAL = f"a commit, branch or tag; or {WORKTREE}"
 
 
 def ask(folder: Path, *arguments: str) -> str | None:
@@ -87,7 +87,7 @@ def find_checked_out_commits(own: OwnOps) -> dict[str, Revision]:
             place = _place_of(name, own)
             top = _top_of(place.parent)
             if top is not None and _is_tracked(top, place):  # a .venv is not
-                commits[name] = _describe(top, "HEAD", dirty=_has_changes(top))
+                commits[name] = replace(_describe(top, "HEAD"), dirty=_has_changes(top))
     return commits
 
 
@@ -136,44 +136,19 @@ def _top_of(folder: Path) -> Path | None:
 
 
 def resolve(repository: Path, asked: Sequence[str]) -> list[Revision]:
-    """Return the revisions that a command line names, in order: commits, ranges, `WORKTREE`."""
-    revisions = [revision for text in asked for revision in _resolve_one(repository, text)]
-    if len(revisions) < 2:
+    """Return the revisions that a command line names, in order: commits, or `WORKTREE`."""
+    if len(asked) < 2:
         raise BadInput(
             "one revision cannot be compared with anything",
-            received=" ".join(f"--rev {one}" for one in asked),
+            received=" ".join(f"--rev {text}" for text in asked),
             hint="for example --rev main --rev HEAD; the same revision twice shows the noise",
         )
-    most = machine.most_small_workers()
-    if most is not None and len(revisions) > max(most - 1, 2):  # one more is the control's
-        raise BadInput(
-            "not enough memory for so many revisions, because each needs a worker at the same time",
-            received=f"{len(revisions):,} revisions",
-            hint=f"name at most {max(most - 1, 2)} with the memory that is free now, or make several runs",
-        )
+    revisions = []
+    for text in asked:
+        is_worktree = text == WORKTREE
+        revision = _describe(repository, _commit(repository, "HEAD" if is_worktree else text))
+        revisions.append(replace(revision, asked=text, dirty=is_worktree and _has_changes(repository)))
     return revisions
-
-
-def _resolve_one(repository: Path, text: str) -> Iterator[Revision]:
-    if text == WORKTREE:
-        yield _describe(repository, _commit(repository, "HEAD"), asked=WORKTREE, dirty=_has_changes(repository))
-        return
-    first, dots, last = text.partition("..")
-    if not dots:
-        yield _describe(repository, _commit(repository, text), asked=text)
-        return
-    start, end = _commit(repository, first), _commit(repository, last or "HEAD")
-    arguments = ("rev-list", "--first-parent", "--reverse", f"{start}..{end}")
-    commits = require(repository, *arguments, what="the commits of a range cannot be listed").split()
-    before = ask(repository, "rev-parse", "--verify", "--quiet", f"{commits[0]}^1") if commits else end
-    if before != start:  # on a merged branch, for example: the commits would not contain it
-        raise BadInput(
-            "a range must go from a commit to one that follows it along first parents",
-            received=f"--rev {text}",
-            hint="name both separately: --rev A --rev B",
-        )
-    for commit in (start, *commits):
-        yield _describe(repository, commit)
 
 
 def _commit(repository: Path, text: str) -> str:
@@ -190,12 +165,11 @@ def _commit(repository: Path, text: str) -> str:
     return commit
 
 
-def _describe(repository: Path, commit: str, **more: Any) -> Revision:
-    """Return a commit, named by the first digits of its hash unless `more` has the fields."""
+def _describe(repository: Path, commit: str) -> Revision:
+    """Return a commit, named by the first digits of its hash."""
     arguments = ("show", "--no-patch", f"--format={FIELDS}", commit)
     fields = require(repository, *arguments, what="a commit cannot be read").split("\0")
-    revision = Revision(asked=short_hash(fields[0]), commit=fields[0], date=fields[1], subject=fields[2])
-    return replace(revision, **more)
+    return Revision(asked=short_hash(fields[0]), commit=fields[0], date=fields[1], subject=fields[2])
 
 
 # Worktrees.

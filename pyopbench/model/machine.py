@@ -22,9 +22,8 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 """New at each start of a Linux kernel, and the same in all containers on it. A machine id is no help: nodes that start
 from one image have the same. Source: https://man7.org/linux/man-pages/man5/proc_sys_kernel.5.html"""
 HASH_DIGITS = 12
-WORKER_BYTES, SMALL_WORKER_BYTES = 2_500_000_000, 600 << 20
-"""A worker that had prepared 486 callables took 1.9 GB; one that has few cases takes little more than the 450 MiB of
-importing TensorFlow (2.21)."""
+WORKER_BYTES = 2_500_000_000
+"""A worker that had prepared 486 callables took 1.9 GB."""
 SPARE_SHARE = 0.1
 """Of the memory that is free, for the parent and whatever else runs: what is sampled must not wait for the disk."""
 PROC, CONTAINER = Path("/proc"), Path("/sys/fs/cgroup")
@@ -112,12 +111,6 @@ def has_room(count: int) -> bool:
     """Whether so many more workers fit into memory; yes where the system does not say."""
     available = available_bytes()
     return available is None or available * (1 - SPARE_SHARE) >= count * WORKER_BYTES
-
-
-def most_small_workers() -> int | None:
-    """Return how many workers with few cases fit into memory; None where the system does not say."""
-    available = available_bytes()
-    return None if available is None else int(available * (1 - SPARE_SHARE)) // SMALL_WORKER_BYTES
 
 
 def _field(path: Path, pattern: str) -> int | None:

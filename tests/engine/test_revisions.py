@@ -1,4 +1,4 @@
-"""Revisions of a repository: commits by name, ranges, and the working tree as it is."""
+"""Revisions of a repository: commits by name, and the working tree as it is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from pyopbench.engine import git as git_module
-from pyopbench.model import machine
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import NO_OWN_OPS, Target, own_ops
 from repositories import commit, git, repository
@@ -29,38 +28,6 @@ def test_a_revision_is_what_git_calls_so_with_date_and_subject(made: tuple[Path,
     assert (found[0].date[:10], found[0].subject) == ("2026-01-02", "change 2")
 
 
-def test_a_range_has_both_ends_and_all_between(made: tuple[Path, list[str]]) -> None:
-    folder, commits = made
-    found = git_module.resolve(folder, [f"{commits[0]}..HEAD"])
-    assert [one.commit for one in found] == commits
-    assert [one.asked for one in found] == [one[:10] for one in commits]
-
-
-def test_a_range_follows_the_first_parent(made: tuple[Path, list[str]]) -> None:
-    folder, commits = made
-    git(folder, "checkout", "--quiet", "-b", "side", commits[3])
-    commit(folder, {"side.py": ""}, "on the side", day=6)
-    git(folder, "checkout", "--quiet", "main")
-    git(folder, "merge", "--quiet", "--no-ff", "--message", "a merge", "side", day=7)
-    assert [one.subject for one in git_module.resolve(folder, [f"{commits[3]}.."])] == [
-        "change 4",
-        "change 5",
-        "a merge",
-    ]
-
-
-def test_a_range_from_a_merged_branch_is_refused(made: tuple[Path, list[str]]) -> None:
-    """Commits of the main line beside that branch do not contain its changes, and would look like steps."""
-    folder, commits = made
-    git(folder, "checkout", "--quiet", "-b", "side", commits[2])
-    side = commit(folder, {"side.py": ""}, "on the side", day=6)
-    git(folder, "checkout", "--quiet", "main")
-    git(folder, "merge", "--quiet", "--no-ff", "--message", "a merge", "side", day=7)
-    with pytest.raises(BadInput) as refused:
-        git_module.resolve(folder, [f"{side}..main"])
-    assert refused.value.received == f"--rev {side}..main"
-
-
 def test_the_commit_of_an_own_op_is_that_of_the_repository_that_has_its_file(
     made: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
@@ -77,9 +44,7 @@ def test_the_commit_of_an_own_op_is_that_of_the_repository_that_has_its_file(
     assert git_module.find_checked_out_commits(own)["op"].dirty
 
 
-@pytest.mark.parametrize(
-    "text", ["no such", "", "--upload-pack=x", "HEAD:op.py", "main..no such", "a\0b", "HEAD..\ud800"]
-)
+@pytest.mark.parametrize("text", ["no such", "", "--upload-pack=x", "HEAD:op.py", "main..HEAD", "a\0b", "\ud800"])
 def test_what_is_no_commit_is_refused(made: tuple[Path, list[str]], text: str) -> None:
     with pytest.raises(BadInput) as refused:
         git_module.resolve(made[0], [text, "HEAD"])
@@ -90,19 +55,6 @@ def test_one_revision_alone_is_refused(made: tuple[Path, list[str]]) -> None:
     with pytest.raises(BadInput) as refused:
         git_module.resolve(made[0], ["HEAD"])
     assert refused.value.message == "one revision cannot be compared with anything"
-
-
-def test_too_many_are_refused(made: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "most_small_workers", lambda: 4)
-    with pytest.raises(BadInput) as refused:
-        git_module.resolve(made[0], ["HEAD~4..HEAD"])
-    assert refused.value.received == "5 revisions"
-
-
-def test_for_so_many_revisions_there_is_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    for available, most in ((None, None), (1, 0), (20 * machine.SMALL_WORKER_BYTES, 18)):
-        monkeypatch.setattr(machine, "available_bytes", lambda told=available: told)
-        assert machine.most_small_workers() == most
 
 
 def test_the_repository_is_that_of_the_file_of_the_op(made: tuple[Path, list[str]]) -> None:
