@@ -102,12 +102,9 @@ def measure_shards(
 ) -> tuple[Merging, bool]:
     """Measure a plan on the workers of a scheduler, and merge its shards; was a variant wrong in one, or a regression?
 
-    Args:
-        scheduler: address of it, for example `tls://host:8786`.
-        words: of `pyopbench run`, besides the shard and the folder.
-        folder: new; each shard is written to `shards/N` as it arrives, and all are merged into `merged`.
-        shards: how many; None for one on each worker that has the resource `measure`.
-        say: called with a line when a shard has arrived, or failed.
+    `words` are those of `pyopbench run`, besides the shard and the folder. Each shard is written to `shards/N` of a new
+    folder as it arrives, and all are merged into `merged`; without a number of them there is one for each worker that
+    has the resource `measure`. `say` is called with a line when a shard has arrived, or failed.
     """
     try:
         from distributed import Client, as_completed
@@ -136,10 +133,9 @@ def measure_shards(
             retries=RETRIES,
             pure=False,
         )
-        numbers = {future.key: number for number, future in enumerate(futures, 1)}
         arrived, is_wrong = list[Path](), False
         for future in as_completed(futures):
-            number = numbers[future.key]
+            number = 1 + futures.index(future)
             if future.status != "finished":
                 say(f"shard {number} failed: {future.exception()}")
                 continue

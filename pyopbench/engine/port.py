@@ -60,16 +60,10 @@ def write_port(  # noqa: PLR0913 - the last two are for tests, which have Tensor
     ask: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     test: Callable[[Path, str, float], dict[str, Any]] | None = None,
 ) -> WrittenPort:
-    """Write a port of an own op, and its test next to it, if that passes.
+    """Write a port of an own op to a new file, and its test next to it, if that passes within so many seconds.
 
-    Args:
-        target: the op.
-        variant: of which kind it is; one of `WRITABLE`, or the key of an arrangement.
-        out: the new file; its test is `test_` and its name.
-        timeout_seconds: how long the test may take.
-        timed_seconds: for how long port and current callback are timed at each size of the test; 0 for not at all.
-        ask: answers a request; a worker if None.
-        test: runs a test; `run_test` if None.
+    The variant is one of `WRITABLE`, or the key of an arrangement. Port and current callback are timed for
+    `timed_seconds` at each size of the test; not at all if that is 0.
 
     Raises:
         BadInput: the file is there already, or no port can be written, with the user's line.
@@ -165,8 +159,8 @@ def _require_written(answer: dict[str, Any], target: Target, variant: str) -> No
         first, *others = answer["refused"]
         texts = [":".join(map(str, first["place"] or ())) or target.text]
         for other in others:
-            place = f"{':'.join(map(str, other['place']))}: " if other["place"] else ""
-            texts.append(place + other["why"] + (f" ({other['fix']})" if other["fix"] else ""))
+            fix = f" ({other['fix']})" if other["fix"] else ""
+            texts.append(": ".join([":".join(map(str, other["place"] or ())), other["why"] + fix]).removeprefix(": "))
         more = f"; also {formatting.count(len(others), 'other obstacle')}" if others else ""
         raise BadInput(
             f"cannot write a port to {variant}: {first['why']}{more}",
