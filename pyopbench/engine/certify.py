@@ -11,7 +11,6 @@ import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Literal
 
@@ -117,8 +116,6 @@ class Figure:
 class Certificate:
     """The results on a machine; `environment` is that of the first run."""
 
-    created: str
-    command: tuple[str, ...]
     environment: Mapping[str, Any]
     figures: tuple[Figure, ...]
 
@@ -156,12 +153,7 @@ def certify(
             received=folder,
             hint=f"pyopbench report {folder}/controls-1 shows what failed; then certify again",
         )
-    certificate = Certificate(
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        command=command,
-        environment=runs[0].measured[0].side.environment,
-        figures=figures,
-    )
+    certificate = Certificate(runs[0].measured[0].side.environment, figures)
     write_atomically(folder / FILE, encode_in_lines(certificate))
     yield certificate
 

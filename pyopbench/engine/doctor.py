@@ -15,7 +15,7 @@ from pyopbench.engine import environments
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker
 from pyopbench.model import files, formatting, machine
 from pyopbench.model.case import GPU
-from pyopbench.model.errors import BadInput, WorkerLost
+from pyopbench.model.errors import WorkerLost
 from pyopbench.model.portable import which_ruff
 
 FOR_REPORTS = ("altair", "jinja2", "msgspec", "pandas", "scipy", "vl_convert")
@@ -102,20 +102,17 @@ def _check_programs() -> Iterator[Check]:
     except ImportError as error:
         lack = f"{error}: pip install 'pyopbench[report]'"
     yield Check("reports, charts", "run, report, history", "needs no browser", lack)
-    git = shutil.which("git")
-    lack = "" if git else "git is not installed; on Debian or Ubuntu: apt-get install git"
-    yield Check("git", "--rev", _version_of(git) if git else "", lack)
-    try:
-        yield Check("uv", "--tf, --with, --python", _version_of(environments.find_uv()))
-    except BadInput as error:
-        yield Check("uv", "--tf, --with, --python", "", f"{error.in_a_line}; {error.hint}")
+    for name, needed_by, program, fix in (
+        ("git", "--rev", shutil.which("git"), "on Debian or Ubuntu: apt-get install git"),
+        ("uv", "--tf, --with, --python", environments.which_uv(), "pip install uv"),
+        ("Ruff", "port: format", which_ruff(), "pip install ruff"),
+    ):
+        found, lack = (_version_of(program), "") if program else ("", f"{name} is not installed: {fix}")
+        yield Check(name, needed_by, found, lack)
     try:
         yield Check("Dask", "fleet", metadata.version("distributed"))
     except metadata.PackageNotFoundError:
         yield Check("Dask", "fleet", "", "distributed is not installed: pip install 'pyopbench[fleet,report]'")
-    ruff = which_ruff()
-    lack = "" if ruff else "Ruff is not installed, so written ports are not formatted: pip install ruff"
-    yield Check("Ruff", "port: format", _version_of(ruff) if ruff else "", lack)
 
 
 def _version_of(program: str) -> str:

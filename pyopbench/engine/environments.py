@@ -153,16 +153,17 @@ def _install(environment: Environment, folder: Path) -> None:
     (folder / COMPLETE).touch()
 
 
-def find_uv() -> str:
+def which_uv() -> str | None:
     """Return the path of uv: next to this Python, or on PATH."""
-    folders = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    program = shutil.which("uv", path=folders)
+    return shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+
+
+def find_uv() -> str:
+    """Return the path of uv; raises `BadInput` if there is none."""
+    program = which_uv()
     if program is None:
-        raise BadInput(
-            "uv, which creates environments for other TensorFlow versions, is not installed",
-            received=f"no uv in {folders}",
-            hint="pip install uv",
-        )
+        what = "uv, which creates environments for other TensorFlow versions, is not installed"
+        raise BadInput(what, received=f"no uv next to {sys.executable} or on PATH", hint="pip install uv")
     return program
 
 

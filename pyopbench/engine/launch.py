@@ -144,9 +144,8 @@ class RemainingWork:
         What several workers have prepared at once may fail in each of them: that is stored once.
         """
         if isinstance(line, FAILING):
-            fresh = {failure.case: failure for failure in line.failures if failure.case not in self.failed}
-            refused = _refused_gradients(fresh.values(), self.side.side.cases)
-            fresh = {**{one.case: one for one in refused if one.case not in self.failed}, **fresh}
+            refused = _refused_gradients(line.failures, self.side.side.cases)
+            fresh = {failure.case: failure for failure in (*refused, *line.failures) if failure.case not in self.failed}
             line = structs.replace(line, failures=list(fresh.values()))
         self._note(line)
         self.side.append(line)
@@ -213,13 +212,9 @@ def _refused_gradients(failures: Iterable[Failure], cases: Iterable[str]) -> lis
 
     To find out takes long where XLA refuses, because it compiles first: 10 s for sparse_conv_q with its gradient.
     """
-    reasons = {
-        Case.from_id(one.case): one
-        for one in failures
-        if one.status == "unsupported" and Case.from_id(one.case).direction == "forward"
-    }
-    gradients = [case for case in map(Case.from_id, cases) if case.direction != "forward"] if reasons else []
-    return [replace(reasons[one.forward_pass], case=one.id) for one in gradients if one.forward_pass in reasons]
+    reasons = {failure.case: failure for failure in failures if failure.status == "unsupported"}
+    tried = [case for case in map(Case.from_id, cases) if case.direction != "forward"] if reasons else []
+    return [replace(reasons[case.forward_pass.id], case=case.id) for case in tried if case.forward_pass.id in reasons]
 
 
 def _blamed(case: Case) -> tuple[str, ...]:
@@ -243,13 +238,7 @@ def _open_groups(planned: Mapping[str, Sequence[str]], open_cases: Iterable[str]
 class Launch:
     """A worker process and the groups of one placement that it has prepared."""
 
-    def __init__(
-        self,
-        work: RemainingWork,
-        number: int,
-        groups: Sequence[str],
-        clock: Callable[[], float],
-    ) -> None:
+    def __init__(self, work: RemainingWork, number: int, groups: Sequence[str], clock: Callable[[], float]) -> None:
         """Plan to prepare some groups.
 
         Workers of other sides and placements have the same `number` as the one that their rows are compared with.

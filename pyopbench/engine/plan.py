@@ -79,12 +79,8 @@ def settings_for(
         budget_seconds = min(named, usual.budget_seconds) * times
     if budget_seconds is not None and compares and launches is None:
         usual = structs.replace(usual, launches=UNLIMITED, rounds=UNLIMITED)
-    return structs.replace(
-        usual,
-        baseline=baseline,
-        launches=launches or usual.launches,
-        budget_seconds=budget_seconds,
-    )
+    launches = launches or usual.launches
+    return structs.replace(usual, baseline=baseline, launches=launches, budget_seconds=budget_seconds)
 
 
 @dataclass(frozen=True)
@@ -158,11 +154,9 @@ def plan_in(worker: Worker, axes: Axes, environment: Environment = HERE, *, comp
     answer = worker.ask({"do": "plan", "axes": asdict(axes), "compile": compiles})
     require_loaded(answer)
     imported = answer.get("environment", {})
-    wanted = dict(pin.split("==") for pin in environment.packages)
-    if environment.tf is not None:
-        wanted["tensorflow"] = environment.tf
-    for name, version in wanted.items():
-        if name in imported and imported[name] != version:
+    pins = [*environment.packages, *([] if environment.tf is None else [f"tensorflow=={environment.tf}"])]
+    for name, version in (pin.split("==") for pin in pins):
+        if imported.get(name, version) != version:
             raise BadInput(
                 f"the worker imports another {name} than the one you chose",
                 received=f"{imported[name]}, for {environment.text}",
