@@ -112,20 +112,12 @@ class Figure:
         return self.hits >= promised if self.promise == "at least" else self.hits <= promised
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """The results on a machine; `environment` is that of the first run."""
-
-    environment: Mapping[str, Any]
-    figures: tuple[Figure, ...]
-
-
 def certify(
     folder: Path, trials: Sequence[Trial], command: tuple[str, ...]
-) -> Generator[Event | Certificate, None, None]:
+) -> Generator[Event | tuple[Figure, ...], None, None]:
     """Measure how reliable pyopbench is here, and store the certificate in the folder of its runs.
 
-    Yields what happens, and the certificate at last; raises `NothingMeasured` if no A/A control was measured.
+    Yields what happens, and at last a figure for each promise; raises `NothingMeasured` if no A/A control was measured.
     """
     runs = []
     for number, trial in enumerate(trials, start=1):
@@ -153,9 +145,9 @@ def certify(
             received=folder,
             hint=f"pyopbench report {folder}/controls-1 shows what failed; then certify again",
         )
-    certificate = Certificate(runs[0].measured[0].side.environment, figures)
+    certificate = {"environment": runs[0].measured[0].side.environment, "figures": figures}
     write_atomically(folder / FILE, encode_in_lines(certificate))
-    yield certificate
+    yield figures
 
 
 def controls(percents: tuple[int, ...]) -> dict[str, str]:

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,24 +32,18 @@ RESULTS = (RUN_FILE, SAMPLES_FILE)
 SHARDS, MERGED = "shards", "merged"
 
 
-@dataclass(frozen=True)
-class ShardResults:
-    """What a worker sends back: its host, the exit code of the run, and the files of the results by their paths."""
-
-    host: str
-    code: int
-    files: Mapping[str, bytes]
-
-
 class ShardFailed(Exception):
     """A shard could not be measured; the end of what its process printed."""
 
 
-def run_shard(shard: int, of: int, words: Sequence[str], files: Mapping[str, bytes]) -> ShardResults:
+def run_shard(
+    shard: int, of: int, words: Sequence[str], files: Mapping[str, bytes]
+) -> tuple[str, int, dict[str, bytes]]:
     """Measure shard `shard` of `of`, from 1, in a process of its own. Dask calls this on its workers.
 
-    `words` are those of `pyopbench run`, and `files` what they name, by relative path. Raises `ShardFailed` if nothing
-    was measured, so that Dask tries again.
+    `words` are those of `pyopbench run`, and `files` what they name, by relative path. Returns the name of the host, the
+    exit code of the run, and the files of its results. Raises `ShardFailed` if nothing was measured, so that Dask tries
+    again.
     """
     with tempfile.TemporaryDirectory(prefix="pyopbench-shard-") as name:
         folder, results = Path(name), Path(name) / "results"
@@ -68,8 +61,7 @@ def run_shard(shard: int, of: int, words: Sequence[str], files: Mapping[str, byt
         )
         if done.returncode > 1 or done.returncode < 0:  # 1: a variant is wrong, or slower than it may be
             raise ShardFailed(f"{host_name()}: {done.stdout[-2000:].strip()}")
-        content_of = {name: (results / name).read_bytes() for name in RESULTS}
-        return ShardResults(host_name(), done.returncode, content_of)
+        return host_name(), done.returncode, {name: (results / name).read_bytes() for name in RESULTS}
 
 
 def take_files(words: Sequence[str]) -> tuple[list[str], dict[str, bytes]]:
@@ -139,14 +131,14 @@ def measure_shards(
             if future.status != "finished":
                 say(f"shard {number} failed: {future.exception()}")
                 continue
-            results: ShardResults = future.result()
+            host, code, results = future.result()
             place = folder / SHARDS / str(number)
             place.mkdir(parents=True)
-            for name, content in results.files.items():
+            for name, content in results.items():
                 write_atomically(place / name, content)
             arrived.append(place)
-            is_wrong = is_wrong or results.code != 0
-            say(f"shard {number} arrived from {results.host}, {len(arrived)} of {many}")
+            is_wrong = is_wrong or code != 0
+            say(f"shard {number} arrived from {host}, {len(arrived)} of {many}")
             future.release()
     if not arrived:
         raise NothingMeasured(

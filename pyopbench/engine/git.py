@@ -62,19 +62,14 @@ def repository_of(ops: Sequence[str], own: OwnOps) -> Path:
     tops = {name: _top_of(place.parent) for name, place in places.items() if not place.is_relative_to(PACKAGE)}
     if not tops:
         top = _top_of(PACKAGE)
-        if top is not None and _is_tracked(top, PACKAGE / "__init__.py"):
-            return top
-        raise BadInput(
-            "these are built-in ops, and this pyopbench is not installed from a clone",
-            received=f"pyopbench from {PACKAGE}",
-            hint="name the file of your op: pyopbench run my_op.py --rev main --rev HEAD",
-        )
+        is_clone = top is not None and _is_tracked(top, PACKAGE / "__init__.py")
+        tops = {"pyopbench": top if is_clone else None}
     top, *others = {*tops.values()}
     if top is None or others:
         raise BadInput(
             "the ops are not in one git repository, so there are no revisions",
             received=formatting.listing([f"{name} in {top or 'no repository'}" for name, top in sorted(tops.items())]),
-            hint="git init, and commit what you want to compare; make one run per repository",
+            hint="git init, and commit what you want to compare; built-in ops have revisions in a clone of pyopbench",
         )
     return top
 

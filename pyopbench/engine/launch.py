@@ -325,12 +325,19 @@ class Launch:
         """Store the answer of the worker: that it has started, or that a group is prepared."""
         assert self._worker is not None
         if "environment" in answer:
-            _require_same(self.work.side.side.environment, self._worker.environment)
+            for key in SAME_WHEN_RESUMED:
+                then, now = self.work.side.side.environment.get(key), self._worker.environment.get(key)
+                if then != now:
+                    raise BadInput(
+                        f"the run was started with a different {key}, so new measurements could not be compared",
+                        received=f"{now} now, {then} in {RUN_FILE}",
+                        hint="resume it where it was started, or start a new run",
+                    )
             environment = {**self._worker.environment, "host": host_name(), "placement": self.placement}
             self.work.append(LaunchLine(launch=self.number, environment=environment))
             return
         group = self.todo.pop(0)
-        ports = [convert({**port, "launch": self.number}, PortLine, "worker") for port in answer.get("ports", ())]
+        ports = [line_of_answer(PortLine, port, launch=self.number) for port in answer.get("ports", ())]
         self.work.keep_ports(ports)
         seconds = self._clock() - self._asked
         self.work.append(line_of_answer(PreparedLine, answer, launch=self.number, group=group, seconds=seconds))
@@ -378,16 +385,5 @@ class Launch:
 
 
 def line_of_answer(kind: type[L], answer: Mapping[str, Any], **known: Any) -> L:
-    """Build a line from the matching keys of a worker's answer and from `known`."""
-    keys = [field.encode_name for field in structs.fields(kind)]
-    return convert({**{key: answer[key] for key in keys if key in answer}, **known}, kind, "the worker's answer")
-
-
-def _require_same(planned: Mapping[str, Any], imported: Mapping[str, Any]) -> None:
-    for key in SAME_WHEN_RESUMED:
-        if planned.get(key) != imported.get(key):
-            raise BadInput(
-                f"the run was started with a different {key}, so new measurements could not be compared",
-                received=f"{imported.get(key)} now, {planned.get(key)} in {RUN_FILE}",
-                hint="resume it where it was started, or start a new run",
-            )
+    """Build a line from a worker's answer, whose other keys are ignored, and from `known`."""
+    return convert({**answer, **known}, kind, "the worker's answer")

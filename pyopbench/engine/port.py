@@ -6,7 +6,6 @@ import importlib.util
 import json
 import keyword
 import os
-import shlex
 import statistics
 import subprocess
 import sys
@@ -144,12 +143,10 @@ def _check(variant: str, out: Path, test: Path) -> None:
             received=out,
             hint="for example --out ported.py",
         )
-    if not out.parent.is_dir():
-        hint = f"create the folder first: mkdir -p {shlex.quote(str(out.parent))}"
-        raise BadInput("no such folder", received=out, hint=hint)
     for path in (out, test):
-        if os.path.lexists(path):
-            raise BadInput("the file already exists", received=path, hint="choose another name, or move it away")
+        if os.path.lexists(path) or not path.parent.is_dir():
+            hint = "choose a name that is not taken, in a folder that is there"
+            raise BadInput("a port and its test are new files", received=path, hint=hint)
 
 
 def _require_written(answer: dict[str, Any], target: Target, variant: str) -> None:

@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import wait
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from pyopbench.engine import environments, sides, verify
 from pyopbench.engine.launch import Launch, RemainingWork
@@ -88,6 +88,8 @@ class Analysed:
 Event: TypeAlias = Busy | Progress | Analysed | EndedLine
 """The last is the end of the side that has fewest launches."""
 
+T = TypeVar("T")
+
 Analyse: TypeAlias = Callable[[int, int], tuple[Mapping[str, frozenset[str]], str]]
 """Called with the launches so far and the maximum; returns the open cases by the label of each side, and a sentence
 on the result."""
@@ -102,11 +104,7 @@ def measure(
 ) -> Generator[Event, None, None]:
     """Measure the rest of a run; the measurements are stored, and kept in the run. Yield what happens.
 
-    Args:
-        run: that was planned, in memory.
-        judging: how interim analyses judge, and what is required of ports.
-        analyse: the interim analysis; `judge_open` unless tests decide what is left open.
-        clock: returns seconds.
+    `judging` says how interim analyses judge, and what is required of ports; tests pass an analysis and a clock.
 
     Raises:
         BadInput: another process measures into the folder, or the environment differs from when the run began.
@@ -404,21 +402,14 @@ def _turns(batch: Sequence[Launch], rng: random.Random) -> dict[str, list[Launch
     for launch in batch:
         for group in launch.open_groups():
             open_.setdefault(group, []).append(launch)
-    neighbours: dict[str, list[str]] = {}
-    for group in sorted(open_):
-        neighbours.setdefault(place_and_rest(group)[1], []).append(group)
-    rests = sorted(neighbours)
-    rng.shuffle(rests)
-    groups = [group for rest in rests for group in rng.sample(neighbours[rest], len(neighbours[rest]))]
-    return {group: _in_blocks(open_[group], rng) for group in groups}
+    groups = _in_blocks(sorted(open_), lambda group: place_and_rest(group)[1], rng)
+    return {group: _in_blocks(open_[group], lambda launch: launch.number, rng) for group in groups}
 
 
-def _in_blocks(launches: Sequence[Launch], rng: random.Random) -> list[Launch]:
-    """Return launches in random order, those of one number right after one another."""
-    blocks: dict[int, list[Launch]] = {}
-    for launch in rng.sample(launches, len(launches)):
-        blocks.setdefault(launch.number, []).append(launch)
-    return [launch for block in blocks.values() for launch in block]
+def _in_blocks(items: Sequence[T], block_of: Callable[[T], object], rng: random.Random) -> list[T]:
+    """Return items in random order, those of one block right after one another."""
+    ranks = {block: rng.random() for block in dict.fromkeys(map(block_of, items))}
+    return sorted(items, key=lambda item: (ranks[block_of(item)], rng.random()))
 
 
 def _rounds_of(batch: Sequence[Launch]) -> float:
