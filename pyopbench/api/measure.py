@@ -166,10 +166,10 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
             received=f"--shard {shard} with --rev",
             hint="measure the revisions on one machine",
         )
-    compares = bool(rev) or len(environments) > 1
+    sides_wanted = len(environments) * max(len(_listed(rev)), 1)
     request = plan.Request(
         axes,
-        plan.settings_for(axes, baseline, launches=launches, budget_seconds=budget_seconds, compares=compares),
+        plan.settings_for(axes, baseline, launches=launches, budget_seconds=budget_seconds, sides=sides_wanted),
         tuple(command),
         None if shard is None else parse_shard(shard),
         own,
@@ -177,7 +177,6 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
         tuple(_listed(rev)),
         fail_on=fail_on,
         minimum_effect=effect,
-        each_has_budget=budget_seconds is None,
     )
     announce(environments, listener)
     with listener.busy("planning: starting TensorFlow, compiling kernels, trying ports"):

@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import Any
 
 import pyopbench
@@ -16,7 +16,6 @@ from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker
 from pyopbench.model import files, formatting, machine
 from pyopbench.model.case import GPU
 from pyopbench.model.errors import WorkerLost
-from pyopbench.model.portable import which_ruff
 
 FOR_REPORTS = ("altair", "jinja2", "msgspec", "pandas", "scipy", "vl_convert")
 """Modules of the extra `report`; vl-convert draws the charts, so no browser is needed."""
@@ -102,17 +101,15 @@ def _check_programs() -> Iterator[Check]:
     except ImportError as error:
         lack = f"{error}: pip install 'pyopbench[report]'"
     yield Check("reports, charts", "run, report, history", "needs no browser", lack)
-    for name, needed_by, program, fix in (
-        ("git", "--rev", shutil.which("git"), "on Debian or Ubuntu: apt-get install git"),
-        ("uv", "--tf, --with, --python", environments.which_uv(), "pip install uv"),
-        ("Ruff", "port: format", which_ruff(), "pip install ruff"),
+    for name, needed_by, word, fix in (
+        ("git", "--rev", "git", "on Debian or Ubuntu: apt-get install git"),
+        ("uv", "--tf, --with, --python", "uv", "pip install uv"),
+        ("Dask", "fleet", "dask-scheduler", "pip install 'pyopbench[fleet,report]'"),
+        ("Ruff", "port: format", "ruff", "pip install ruff"),
     ):
+        program = environments.which(word)
         found, lack = (_version_of(program), "") if program else ("", f"{name} is not installed: {fix}")
         yield Check(name, needed_by, found, lack)
-    try:
-        yield Check("Dask", "fleet", metadata.version("distributed"))
-    except metadata.PackageNotFoundError:
-        yield Check("Dask", "fleet", "", "distributed is not installed: pip install 'pyopbench[fleet,report]'")
 
 
 def _version_of(program: str) -> str:

@@ -153,14 +153,14 @@ def _install(environment: Environment, folder: Path) -> None:
     (folder / COMPLETE).touch()
 
 
-def which_uv() -> str | None:
-    """Return the path of uv: next to this Python, or on PATH."""
-    return shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+def which(name: str) -> str | None:
+    """Return the path of a program: next to this Python, or on PATH."""
+    return shutil.which(name, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
 
 
 def find_uv() -> str:
     """Return the path of uv; raises `BadInput` if there is none."""
-    program = which_uv()
+    program = which("uv")
     if program is None:
         what = "uv, which creates environments for other TensorFlow versions, is not installed"
         raise BadInput(what, received=f"no uv next to {sys.executable} or on PATH", hint="pip install uv")

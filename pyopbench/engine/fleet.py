@@ -41,8 +41,8 @@ def run_shard(
 ) -> tuple[str, int, dict[str, bytes]]:
     """Measure shard `shard` of `of`, from 1, in a process of its own. Dask calls this on its workers.
 
-    `words` are those of `pyopbench run`, and `files` what they name, by relative path. Returns the host's name, the exit
-    code of the run, and the files of its results. Raises `ShardFailed` if nothing was measured: Dask tries again then.
+    `words` are those of `pyopbench run`, and `files` what they name, by relative path. Returns the host's name, the
+    exit code of the run, and the files of its results. Raises `ShardFailed` if nothing was measured: Dask tries again.
     """
     with tempfile.TemporaryDirectory(prefix="pyopbench-shard-") as name:
         folder, results = Path(name), Path(name) / "results"

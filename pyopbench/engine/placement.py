@@ -45,16 +45,13 @@ def count(
     planned = [Case.from_id(key) for key in plan["cases"]]
     sizes = {case.op: max(other.size for other in planned if other.op == case.op) for case in planned}
     cases = [replace(case, placement=DEVICES[device]) for case in planned if case.size == sizes[case.op]]
-
-    def request(case: Case) -> dict[str, str]:
-        return {"do": "count_copies", "case": case.id}
-
+    asked = [(case, {"do": "count_copies", "case": case.id}) for case in cases]
     rows: list[dict[str, Any]] = []
     failures: list[dict[str, str]] = []
     done = 0
     show(done, len(cases))
     try:
-        for case, answer in ask_each(cases, request, lambda: _open_device(device, tf, own)):
+        for case, answer in ask_each(asked, lambda: _open_device(device, tf, own)):
             if "failure" in answer:
                 failed = answer["failure"]
                 failures.append({**_names(case), "status": failed["status"], "reason": failed["reason"]})
@@ -89,9 +86,9 @@ def _open_device(device: str, tf: str | None, own: OwnOps) -> Worker:
     try:
         if device == GPU:
             require_gpu(worker)
-        answer = worker.ask({"do": "device", "placement": DEVICES[device]})
-        if answer["reason"]:
-            raise WorkerLost(answer["reason"])
+        reason = worker.ask({"do": "device", "placement": DEVICES[device]})["reason"]
+        if reason:
+            raise WorkerLost(reason)
     except BaseException:
         worker.close()
         raise

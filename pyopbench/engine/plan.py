@@ -66,18 +66,19 @@ def settings_for(
     *,
     launches: int | None = None,
     budget_seconds: float | None = None,
-    compares: bool = False,
+    sides: int = 1,
 ) -> Settings:
     """Return the settings of a quick run or of a full one, with what is not None in place of the usual.
 
-    Where sides are compared within a budget, there are as many launches and rounds as it allows.
+    The usual budget is for each of so many sides. Where sides are compared within a budget, there are as many launches
+    and rounds as it allows.
     """
     usual = QUICK if axes.quick else FULL
     if budget_seconds is None and usual.budget_seconds is not None:
         named = QUICK_OP_SECONDS * len(axes.ops) or usual.budget_seconds
-        times = (THREADS_TIMES if axes.threads else 1) * len(axes.placements)
+        times = (THREADS_TIMES if axes.threads else 1) * len(axes.placements) * sides
         budget_seconds = min(named, usual.budget_seconds) * times
-    if budget_seconds is not None and compares and launches is None:
+    if budget_seconds is not None and sides > 1 and launches is None:
         usual = structs.replace(usual, launches=UNLIMITED, rounds=UNLIMITED)
     launches = launches or usual.launches
     return structs.replace(usual, baseline=baseline, launches=launches, budget_seconds=budget_seconds)
@@ -98,7 +99,6 @@ class Request:
     revisions: tuple[str, ...] = ()
     fail_on: str | None = None  # as the option
     minimum_effect: float = MINIMUM_EFFECT  # the smallest difference that counts, as a share
-    each_has_budget: bool = False  # does the budget apply to each side, rather than to all together?
 
 
 def new_folder() -> Path:

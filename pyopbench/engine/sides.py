@@ -98,10 +98,6 @@ def begin(folder: Path | None, request: plan.Request) -> OpenRun:
     if wants_control and not request.axes.variants:
         in_use = dataclasses.replace(request.axes, in_use=request.settings.baseline)
         request = dataclasses.replace(request, axes=in_use)
-    seconds = request.settings.budget_seconds
-    if request.each_has_budget and seconds is not None:
-        settings = structs.replace(request.settings, budget_seconds=seconds * len(wanted))
-        request = dataclasses.replace(request, settings=settings)
     sides = _plan_sides(request, repository, wanted)
     measured = [side for side in sides if side.problem is None]
     if repository is not None and len(measured) < 2:

@@ -19,23 +19,17 @@ from pyopbench.store.types import FAILING, GroupLine, OwnOpFacts
 def require_resumable(side: OpenSide, own: OwnOps) -> None:
     """Check that what a run was planned with is still there; `own` are the own ops as the side has them."""
     if side.plan.merged is not None:
-        raise BadInput(
-            "a merged run is not resumed: its launches are of several machines",
-            received=side.folder,
-            hint="resume the shards that are unfinished, and merge again into a new folder",
-        )
+        hint = "resume the shards that are unfinished, and merge again into a new folder"
+        raise BadInput("a merged run has launches of several machines", received=side.folder, hint=hint)
     require_same_own(side.folder, side.side.own, own)
     cases = [Case.from_id(key) for key in side.side.cases]
     variants = [*find("variants"), *find("parts")]
     require_known("op", sorted({case.op for case in cases}), {*find("ops"), *own})
     require_known("variant", sorted({case.variant.removesuffix(CONTROL_SUFFIX) for case in cases}), variants)
     then, now = side.side.environment.get("commit"), git.commit_of_package()["commit"]
-    if then is not None and then != now:  # None: it was begun by an installed package, which has a version instead
-        raise BadInput(
-            "the run was started at another commit",
-            received=f"{now} now, {then} in {RUN_FILE}",
-            hint="check out that commit to resume, or start a new run",
-        )
+    if then not in (None, now):  # None: it was begun by an installed package, which has a version instead
+        hint = "check out that commit to resume, or start a new run"
+        raise BadInput("the run was started at another commit", received=f"{now} now, {then} in {RUN_FILE}", hint=hint)
 
 
 def require_same_own(folder: Path, then: Mapping[str, OwnOpFacts], now: Mapping[str, Target]) -> None:

@@ -57,10 +57,6 @@ def verify(
 
     Returns a finding for each case in the order of the plan, those of the CPU first; what came of each requirement.
     """
-
-    def request(case: Case) -> dict[str, Any]:
-        return {"do": "verify", "case": case.id, "finite_differences": True}
-
     python = environments.python_of(Environment(tf))
     hides_gpu = GPU not in axes.placements
     with Worker(START_TIMEOUT_SECONDS, python, own=own, hides_gpu=hides_gpu) as planner:
@@ -77,8 +73,9 @@ def verify(
         for placement in dict.fromkeys(case.placement for case in cases):  # of which a worker serves one alone
             start = partial(Worker, CASE_SECONDS, python, own=own, hides_gpu=placement != GPU)
             first = planner if hides_gpu == (placement != GPU) else None  # it has imported TensorFlow already
-            here = [case for case in cases if case.placement == placement]
-            for case, answer in ask_each(here, request, start, first):
+            here = (case for case in cases if case.placement == placement)
+            asked = ((case, {"do": "verify", "case": case.id, "finite_differences": True}) for case in here)
+            for case, answer in ask_each(asked, start, first):
                 failed = answer.get("failure")
                 failure = failed and Failure(case.id, failed["status"], failed["reason"])
                 findings.append(Finding(case.id, answer.get("checked"), failure))
@@ -148,11 +145,8 @@ def attempts_of(
 
 def try_each(attempts: Sequence[Attempt], start: Callable[[], Worker]) -> Iterator[RequirementLine]:
     """Try each and yield what comes of it."""
-
-    def request(attempt: Attempt) -> dict[str, str]:
-        return {"do": "require", **asdict(attempt)}
-
-    for attempt, answer in ask_each(attempts, request, start):
+    asked = [(attempt, {"do": "require", **asdict(attempt)}) for attempt in attempts]
+    for attempt, answer in ask_each(asked, start):
         failed = answer.get("failure")
         yield RequirementLine(
             launch=0,

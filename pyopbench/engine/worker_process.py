@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from multiprocessing.connection import wait
@@ -266,10 +266,7 @@ Item = TypeVar("Item")
 
 
 def ask_each(
-    items: Sequence[Item],
-    request_of: Callable[[Item], Mapping[str, Any]],
-    start: Callable[[], Worker],
-    first: Worker | None = None,
+    asked: Iterable[tuple[Item, Mapping[str, Any]]], start: Callable[[], Worker], first: Worker | None = None
 ) -> Iterator[tuple[Item, dict[str, Any]]]:
     """Yield each item with the answer to its request: `failure` where its worker was lost, after which another starts.
 
@@ -277,10 +274,10 @@ def ask_each(
     """
     worker = first
     try:
-        for item in items:
+        for item, request in asked:
             worker = worker or start()
             try:
-                answer = worker.ask(request_of(item))
+                answer = worker.ask(request)
             except CaseLost as lost:
                 answer = {"failure": {"status": lost.status, "reason": lost.reason}}
                 worker.close()

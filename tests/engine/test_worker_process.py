@@ -225,7 +225,8 @@ def test_a_lost_worker_costs_its_item_and_the_next_worker_goes_on_behind_it() ->
         started.append(Worker(LONG))
         return started[-1]
 
-    answers = list(ask_each(["well", "crashing", "well_too", "killed"], prepare, start))
+    asked = [(name, prepare(name)) for name in ("well", "crashing", "well_too", "killed")]
+    answers = list(ask_each(asked, start))
     assert [variant for variant, _ in answers] == ["well", "crashing", "well_too", "killed"]
     assert ["failure" in answer for _, answer in answers] == [False, True, False, True]
     assert len(started) == 2, "nothing was left for a third"
