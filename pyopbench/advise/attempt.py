@@ -73,7 +73,6 @@ class Attempt:
         self.folder = Path(os.path.abspath(folder))  # the program reports its files with absolute paths
         self.begun = tools.clock()
         self.recorded_steps: int | None = None
-        self.has_made_folder = False
 
     def left_seconds(self) -> float:
         """How much of the budget is left."""
@@ -81,10 +80,9 @@ class Attempt:
 
     def begin(self) -> None:
         """Create the folder; raises `BadInput` if it has content."""
-        self.has_made_folder = not self.folder.exists()
-        if not self.has_made_folder and any(self.folder.iterdir()):
-            raise BadInput("the folder is not empty", received=self.folder, hint="choose another --out")
         self.folder.mkdir(parents=True, exist_ok=True)
+        if any(self.folder.iterdir()):
+            raise BadInput("the folder is not empty", received=self.folder, hint="choose another --out")
         write_atomically(self.folder / ADVICE_FILE, b"{}\n")
 
     @property
@@ -98,8 +96,7 @@ class Attempt:
         try:
             run, copy = self._record(place)
         except BadInput:  # it cannot be started
-            if self.has_made_folder:
-                shutil.rmtree(self.folder)
+            shutil.rmtree(self.folder)
             raise
         if run.ended == "seconds" and turns.unit_of(run.elements) == "step":
             self.recorded_steps = int(run.elements)

@@ -263,7 +263,8 @@ def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, 
     by_place: dict[tuple[str, int, str, str], list[SiteUsage]] = {}
     for site in usage.sites:
         by_place.setdefault((site.file, site.line, site.kind, site.mode), []).append(site)
-    found, names = [], taken_names()
+    # No op of a user can have the name of one of the package.
+    found, names = [], {name for path in python_files(PLACES["ops"]) for name in names_in(path, "ops")}
     for (file, line, kind, mode), sites in by_place.items():
         mine = [one for one in kept if (one.key[0], one.key[1], one.key[3], one.key[4]) == (file, line, kind, mode)]
         largest = max(mine, key=lambda one: len(one.examples), default=None)
@@ -299,11 +300,6 @@ def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, 
             )
         )
     return sorted(found, key=lambda one: (-one.most_seconds, one.file, one.line))
-
-
-def taken_names() -> set[str]:
-    """Return the names that no op of a user can have: those of the package."""
-    return {name for path in python_files(PLACES["ops"]) for name in names_in(path, "ops")}
 
 
 def _name_of(body: str, line: int, taken: set[str]) -> str:
@@ -354,12 +350,7 @@ OP = OwnOp(
 
 
 def write_op_file(callback: Callback, folder: Path) -> Path:
-    """Write the op file of a callback, with its kept inputs; return its path.
-
-    Args:
-        callback: with kept inputs and the source of its body.
-        folder: for the file.
-    """
+    """Write the op file of a callback, with its kept inputs and the source of its body; return its path."""
     kept = callback.kept
     assert kept is not None
     parameter = "py_function" if callback.kind == "py_function" else "numpy"

@@ -69,12 +69,7 @@ class MapChange:
 
 
 def replace_callbacks(code: bytes, placements: Sequence[Placement], maps: Sequence[MapChange] = ()) -> bytes:
-    """Return a source with ports in place of its callbacks, and with changed calls of `Dataset.map`.
-
-    Args:
-        code: of the user's file.
-        placements: each of another line.
-        maps: the changes to calls of `Dataset.map`.
+    """Return a source with ports in place of its callbacks, each of another line, and with changed `Dataset.map` calls.
 
     Raises:
         CannotPlace: a callback or its `Dataset.map` is not found or cannot be changed.
@@ -276,11 +271,9 @@ def _tensorflow(source: ProgramSource, call: ast.Call | None, node: ast.AST) -> 
 
 
 def patch_text(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
-    """Return a patch that `git apply` takes.
+    """Return a patch that `git apply` takes, from files by path from the root to what they are to be.
 
-    Args:
-        before: the user's files by path from the root; those that are new are not in it.
-        after: the same, as they are to be.
+    New files are not in `before`.
     """
     pieces = []
     for name in sorted(after):

@@ -293,12 +293,7 @@ def _accept(trial: Trial, answers: Mapping[CallbackAdvice, Answer], change: Mapp
 
 
 def copied_constants(port: str, spellings: Mapping[str, str]) -> list[str]:
-    """Return the expressions of the program whose values a port contains as constants.
-
-    Args:
-        port: the text of its file.
-        spellings: name in the extracted source -> expression in the program, as of `KeptSource`.
-    """
+    """Return the expressions of the program, by name in the extracted source, whose values a port has as constants."""
     statements = [one for one in ast.parse(port).body if isinstance(one, ast.Assign)]
     names = {target.id for one in statements for target in one.targets if isinstance(target, ast.Name)}
     return [spelled for name, spelled in spellings.items() if name in names]

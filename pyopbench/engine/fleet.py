@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from pyopbench.model.child_process import die_with_parent
 from pyopbench.model.errors import BadInput, NothingMeasured, WorkerLost
@@ -113,7 +112,12 @@ def measure_shards(
             "the Dask scheduler cannot be reached", received=f"{scheduler}: {error}", hint="check --scheduler"
         ) from error
     with client:
-        many = shards or _count_workers(client)
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+        many = shards or sum(RESOURCE in worker["resources"] for worker in workers)
+        if not many:
+            hint = f"start them with: dask worker ADDRESS --nthreads 1 --resources {RESOURCE}=1; or name --shards N"
+            what = f"no worker of the scheduler has the resource {RESOURCE}"
+            raise NothingMeasured(what, received=f"{len(workers)} workers", hint=hint)
         futures = client.map(
             run_shard,
             range(1, many + 1),
@@ -146,16 +150,3 @@ def measure_shards(
             hint="try one on a worker by hand: pyopbench run with the same options and --shard 1/N",
         )
     return merge(arrived, folder / MERGED), is_wrong
-
-
-def _count_workers(client: Any) -> int:
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    many = sum(RESOURCE in worker["resources"] for worker in workers)
-    if not many:
-        raise NothingMeasured(
-            f"no worker of the scheduler has the resource {RESOURCE}",
-            received=f"{len(workers)} workers",
-            hint=f"start workers with: dask worker ADDRESS --nthreads 1 --resources {RESOURCE}=1; "
-            "with --shards N, they may join later",
-        )
-    return many
