@@ -94,19 +94,13 @@ class Attempt:
         """Run the program with its callbacks recorded; return also the copy by whose paths it reports files."""
         place = self.folder / RECORDING_FOLDER
         try:
-            run, copy = self._record(place)
+            run, copy = self._try(place, flights=True)
+            if run.code != 0 and not run.ended:  # perhaps it fails because of the ops around its callbacks
+                shutil.rmtree(place, ignore_errors=True)
+                run, copy = self._try(place, flights=False)
         except BadInput:  # it cannot be started
             shutil.rmtree(self.folder)
             raise
-        if run.ended == "seconds" and turns.unit_of(run.elements) == "step":
-            self.recorded_steps = int(run.elements)
-        return merge(read_parts(place / "parts"), run.seconds), run, copy
-
-    def _record(self, place: Path) -> tuple[Run, Path]:
-        run, copy = self._try(place, flights=True)
-        if run.code != 0 and not run.ended:  # perhaps it fails because of the ops around its callbacks
-            shutil.rmtree(place, ignore_errors=True)
-            run, copy = self._try(place, flights=False)
         if run.code != 0 or run.ended == "timeout":
             last = [line.strip() for line in run.errors if line.strip()]
             failed = f"failed in a copy of its folder: exit code {run.code}"
@@ -119,7 +113,9 @@ class Attempt:
                 received=last[-1] if last else " ".join(self.program.command),
                 hint=f"its error output is in {place / 'parts' / 'stderr'}; {fix}",
             )
-        return run, copy
+        if run.ended == "seconds" and turns.unit_of(run.elements) == "step":
+            self.recorded_steps = int(run.elements)
+        return merge(read_parts(place / "parts"), run.seconds), run, copy
 
     def _try(self, place: Path, *, flights: bool) -> tuple[Run, Path]:
         asked = Asked(True, self.options.steps, self.most_seconds, self.timeout_seconds, keeps=True, flights=flights)
