@@ -125,9 +125,8 @@ class RemainingWork:
         """
         op = Case.from_id(self.planned[group][0]).op
         ports = [to_builtins(line) for line in self._ports.values() if line.op == op]
-        request: dict[str, Any] = {
-            "ports": [{key: port[key] for key in port if key not in ("kind", "launch")} for port in ports]
-        }
+        files = [{key: port[key] for key in port if key not in ("kind", "launch")} for port in ports]
+        request: dict[str, Any] = {"ports": files}
         plan = self.side.plan.pipeline
         if plan is not None:
             current = self.side.side.current

@@ -156,8 +156,8 @@ def _require_written(answer: dict[str, Any], target: Target, variant: str) -> No
         first, *others = answer["refused"]
         texts = [":".join(map(str, first["place"] or ())) or target.text]
         for other in others:
-            fix = f" ({other['fix']})" if other["fix"] else ""
-            texts.append(": ".join([":".join(map(str, other["place"] or ())), other["why"] + fix]).removeprefix(": "))
+            place = f"{':'.join(map(str, other['place']))}: " if other["place"] else ""
+            texts.append(place + other["why"] + (f" ({other['fix']})" if other["fix"] else ""))
         more = f"; also {formatting.count(len(others), 'other obstacle')}" if others else ""
         raise BadInput(
             f"cannot write a port to {variant}: {first['why']}{more}",

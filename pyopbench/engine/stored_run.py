@@ -20,7 +20,8 @@ def require_resumable(side: OpenSide, own: OwnOps) -> None:
     """Check that what a run was planned with is still there; `own` are the own ops as the side has them."""
     if side.plan.merged is not None:
         hint = "resume the shards that are unfinished, and merge again into a new folder"
-        raise BadInput("a merged run has launches of several machines", received=side.folder, hint=hint)
+        what = "a merged run is not resumed: its launches are of several machines"
+        raise BadInput(what, received=side.folder, hint=hint)
     require_same_own(side.folder, side.side.own, own)
     cases = [Case.from_id(key) for key in side.side.cases]
     variants = [*find("variants"), *find("parts")]
