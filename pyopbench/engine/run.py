@@ -219,7 +219,7 @@ class _Loop:
         return warm
 
     def _plan_batch(self) -> list[Launch]:
-        """Return the launches of a batch by number, as they are compared: a group gets one that it lacks on any side."""
+        """Return the launches of a batch by number, as compared: a group gets one that it lacks on any side."""
         first = 1 + max((number for work in self._works for number in work.launches), default=-1)
         # Of pipelines, the first launch alone shows which arrangements are far from the best.
         most = 1 if any(work.is_in_pipeline and not work.launches for work in self._works) else MOST_WORKERS
