@@ -174,7 +174,7 @@ def _run(command: Sequence[str]) -> None:
         output_of(command, INSTALL_SECONDS, variables)
     except ProgramFailed as error:
         hint = f"it needs a package index and about {INSTALLED_GB} GB of cache; try it by hand: {shlex.join(command)}"
-        raise BadInput("cannot create the environment", received=error, hint=hint) from error
+        raise BadInput("cannot create the environment", received=str(error), hint=hint) from error
 
 
 class ProgramFailed(Exception):
