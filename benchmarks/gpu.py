@@ -62,7 +62,7 @@ def _how() -> judge.Judging:
 def pairs_of(folders: Sequence[Path]) -> list[dict[str, Any]]:
     """Return for each slowdown how the verdicts of all runs came out, as `certify.Figure`."""
     verdicts = [one for folder in folders for one in judge.judge([folder], _how()).verdicts]
-    return [asdict(figure) for percent in PERCENTS for figure in certify.figures_of(verdicts, percent)]
+    return [asdict(figure) for figure in certify.figures_of(verdicts)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

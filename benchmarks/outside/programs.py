@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tally import Document, new_parser, parse_options, table
 
-COLUMNS = ("program", "callback", "where", "at most", "answer", "saves alone", "realised", "losses", "seconds")
+COLUMNS = ("program", "callback", "where", "at most", "answer", "saves alone", "realised", "seconds")
 KEPT = ("file", "line", "function", "kind", "where", "most", "action", "variant", "why", "saved", "withdrawn")
 """The parts of each callback in a report that are stored."""
 MISSING = "–"
@@ -74,7 +74,6 @@ def advise(folder: Path, out: Path, budget: str) -> dict[str, Any]:
         **result,
         "callbacks": [{key: one.get(key) for key in KEPT} for one in content["callbacks"]],
         "realised": content["realised"],
-        "loss_difference": content["loss_difference"],
         "is_changed": content["patch"] is not None,
     }
 
@@ -100,14 +99,13 @@ def _reasons(one: Mapping[str, Any]) -> list[str]:
 def _rows(name: str, one: Mapping[str, Any]) -> list[tuple[str, ...]]:
     seconds = f"{one['seconds']:.0f}"
     if "failed" in one:
-        return [(name, one["failed"], *[MISSING] * 6, seconds)]
+        return [(name, one["failed"], *[MISSING] * 5, seconds)]
     rows = []
     changes = sum(callback["action"] != "leave" for callback in one["callbacks"])
     for callback in one["callbacks"]:
         title = f"{callback['file']}:{callback['line']} {callback['function'].rpartition('<locals>.')[2]}"
         place = (callback["where"], f"{callback['most']:.1%}")
         is_change = callback["action"] != "leave"
-        losses = one["loss_difference"] if is_change else None
         rows.append(
             (
                 name,
@@ -116,14 +114,13 @@ def _rows(name: str, one: Mapping[str, Any]) -> list[tuple[str, ...]]:
                 callback["variant"] if is_change else "leave it",
                 _share(callback["saved"]),
                 _interval(one["realised"] if is_change and changes == 1 else None),
-                MISSING if losses is None else f"{losses:.1g}",
                 seconds,
             )
         )
         for tried in callback["withdrawn"]:
             shown = (_share(tried["saved"]), _interval(tried["realised"]))
-            rows.append((name, title, *place, f"{tried['variant']}: withdrawn", *shown, MISSING, MISSING))
-    return rows or [(name, "no callback", *[MISSING] * 6, seconds)]
+            rows.append((name, title, *place, f"{tried['variant']}: withdrawn", *shown, MISSING))
+    return rows or [(name, "no callback", *[MISSING] * 5, seconds)]
 
 
 def _share(value: float | None) -> str:

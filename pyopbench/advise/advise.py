@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from pyopbench.advise import turns
-from pyopbench.advise.advice import Advice, CallbackAdvice
 from pyopbench.advise.answers import answer_by_recording
-from pyopbench.advise.attempt import CALLBACKS, RECORDING_FOLDER, Attempt, Options, Tools
+from pyopbench.advise.attempt import CALLBACKS, RECORDING_FOLDER, Advice, Attempt, CallbackAdvice, Options, Tools
 from pyopbench.advise.callbacks import Step, callbacks_of, read_kept
 from pyopbench.advise.candidates import GRAPH_BODY, variant_text
 from pyopbench.advise.program import Program, Run
@@ -29,14 +27,7 @@ PREPARING_SECONDS = 30.0
 
 
 def advise(program: Program, folder: Path, options: Options, listener: Listener, tools: Tools | None = None) -> Advice:
-    """Decide what to do about the callbacks of a program, and try it on a copy.
-
-    Args:
-        program: the program.
-        folder: for all results.
-        options: what is asked for.
-        listener: receives what happens.
-        tools: for tests.
+    """Decide what to do about the callbacks of a program, and try it on a copy; `folder` is for all results.
 
     Raises:
         BadInput: the folder has other content, or the program cannot be run.
@@ -70,15 +61,7 @@ def check(  # noqa: PLR0913 - as `advise`, with what is compared
     """Record a program, and name the callbacks that are missing from a stored report, or that had been ported.
 
     A callback is recognised by its file, its function and its kind, because lines move. Callbacks that take less of a
-    step than the minimum effect are ignored.
-
-    Args:
-        program: the program.
-        folder: for the recording.
-        options: what is asked for.
-        stored: the `report.json` to compare with.
-        listener: receives what happens.
-        tools: for tests.
+    step than the minimum effect are ignored. `stored` is the `report.json` to compare with.
 
     Raises:
         BadInput: `stored` is no such report.
@@ -143,9 +126,8 @@ def _say_recorded(listener: Listener, advice: Advice) -> None:
 
 def _measure_callbacks(attempt: Attempt, advice: Advice, recording: Run) -> None:
     """Measure each callback that is worth it, and leave time to try changes in the program."""
-    waiting: Sequence[int] = [number for number, row in enumerate(advice.rows) if not row.answer.obstacle]
-    for done, number in enumerate(waiting):
-        row = advice.rows[number]
+    waiting = [row for row in advice.rows if not row.answer.obstacle]
+    for done, row in enumerate(waiting):
         place = attempt.folder / CALLBACKS / row.callback.name
         left, runs = attempt.left_seconds(), (2 * LEAST_TURNS + 1) * recording.seconds
         # Where the runs would leave no time to measure, what a change saves alone is worth more than nothing.
@@ -157,9 +139,10 @@ def _measure_callbacks(attempt: Attempt, advice: Advice, recording: Run) -> None
         attempt.listener.say(
             f"{row.callback.title}: {doing}; {formatting.duration(max(attempt.left_seconds(), 0))} of the budget left"
         )
-        answer = attempt.tools.decide(row.callback, advice.step, place, budget, attempt.options.minimum_effect)
+        row.answer = answer = attempt.tools.decide(
+            row.callback, advice.step, place, budget, attempt.options.minimum_effect
+        )
         to_try = formatting.listing([variant_text(one.variant) for one in answer.candidates])
         attempt.listener.say(f"{row.callback.title}: {f'to try: {to_try}' if to_try else f'leave it: {answer.why}'}")
         # A body that can be called in the graph is not measured, however much time there is.
         advice.lacked_time |= not budget and all(one.replaced_by != GRAPH_BODY for one in answer.candidates)
-        advice.rows[number] = replace(row, answer=answer)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from pyopbench.advise.callbacks import BASELINES, Callback, Step, load, mix_of, write_op_file
 from pyopbench.advise.candidates import (
@@ -26,23 +26,20 @@ from pyopbench.advise.candidates import (
     unmeasured_candidates,
     variant_text,
 )
-from pyopbench.advise.graph_body import IN_GRAPH, graph_body_of, write_graph_body
+from pyopbench.advise.graph_body import graph_body_of, write_graph_body
 from pyopbench.api import measure
 from pyopbench.api.listeners import alone_on_this_machine, follow, listener_here, say_planned
 from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.port import write_port
+from pyopbench.engine.stored_run import require_measured
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.judge import Judgement, Judging, judge
 from pyopbench.model import formatting
 from pyopbench.model.arrangement import read_key
-from pyopbench.model.case import MINIMUM_EFFECT, Case
+from pyopbench.model.case import MINIMUM_EFFECT, Case, Failure
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import PyopbenchError
 from pyopbench.model.own_target import read_target
-from pyopbench.report import columns
-
-if TYPE_CHECKING:
-    from pyopbench.judge.pipeline import PipelineJudgement
 
 NO_WORD = re.compile(r"\W+")
 
@@ -106,20 +103,10 @@ def answer_by_recording(callback: Callback, most: float, minimum_effect: float) 
 def decide(
     callback: Callback, step: Step, folder: Path, budget_seconds: float, minimum_effect: float = MINIMUM_EFFECT
 ) -> Answer:
-    """Return the changes to try in place of a callback, measured against it.
+    """Return an answer with the changes to try in place of a callback, or why to leave it alone.
 
     A body of TensorFlow ops is called in the graph; no port of it is tried. Changes that need no measurement are tried
-    anyway.
-
-    Args:
-        callback: which.
-        step: of the program.
-        folder: for its op file, its run and its ports.
-        budget_seconds: for sampling; 0 to measure nothing.
-        minimum_effect: a share of a step that is worth a change.
-
-    Returns:
-        The answer with candidates; without any, the reason to leave the callback alone.
+    anyway. `folder` is for its op file, its run and its ports; with a budget of 0 seconds nothing is measured.
     """
     folder.mkdir(parents=True, exist_ok=True)
     op_file = write_op_file(callback, folder)
@@ -152,7 +139,7 @@ def _measured_answer(
     seconds: float | None
     if judgement.pipeline is not None:
         found = judgement.pipeline
-        candidates, failures = measured_arrangements(callback, found), _failures_in(callback, found)
+        candidates, failures = measured_arrangements(callback, found), _failures_of(callback, found.rows.failures)
         has_port = any(is_placeable(callback, key) for key in found.by_key)
         seconds, why = found.current.seconds, found.why_text()
         if found.action == "undecided":  # what else to measure would be about another command
@@ -164,7 +151,7 @@ def _measured_answer(
             return Answer("leave", "it could not be measured", "not_measured")
         decision = decisions[0]
         candidates = measured_candidates(callback, decision, judgement)
-        failures = _failures_of(callback, judgement, {one.variant for one in candidates})
+        failures = _failures_of(callback, judgement.run.failures, {one.variant for one in candidates})
         if decision.reason.kind == "baseline_failed":
             return Answer("leave", decision.reason.sentence, "not_measured", failures=failures)
         has_port = any(one.variant in ports_of(callback) for one in candidates)
@@ -223,26 +210,20 @@ def _measure_in_pipeline(callback: Callback, op_file: Path, folder: Path, budget
         say_planned(begun, listener)
         judging = Judging(request.baseline, request.minimum_effect)
         follow(begun, judging, listener)
-        pipelines.require_current(begun)
+        require_measured(begun.measured[0])
     return judge([begun], judging)
 
 
-def _failures_in(callback: Callback, found: PipelineJudgement) -> tuple[str, ...]:
-    """Return why ports and the process pool were not measured."""
-    said = []
-    for one in found.rows.failures:
-        arrangement = found.rows.plan.by_key.get(Case.from_id(one.case).arrangement)
-        if arrangement and (arrangement.variant in ports_of(callback) or arrangement.form == "processes"):
-            said.append(f"{variant_text(arrangement.key)}: {_last(one.reason)}")
-    return tuple(dict.fromkeys(said))
-
-
-def _failures_of(callback: Callback, judgement: Judgement, measured: set[str]) -> tuple[str, ...]:
-    """Return why ports were not measured."""
-    failed = columns.FAILURES.frame(judgement)
-    ports = [one for one in ports_of(callback) if one not in measured]
-    mine = ((variant, failed.loc[failed["variant"] == variant, "reason"]) for variant in ports)
-    return tuple(f"{variant_text(variant)}: {_last(reasons.iloc[0])}" for variant, reasons in mine if len(reasons))
+def _failures_of(callback: Callback, failures: Iterable[Failure], measured: Collection[str] = ()) -> tuple[str, ...]:
+    """Return why ports and the process pool were not measured, each with the first reason."""
+    reasons: dict[str, str] = {}
+    for one in failures:
+        case = Case.from_id(one.case)
+        key = read_key(case.arrangement)
+        variant, changed = (case.variant, case.variant) if key is None else (key.variant or key.form, case.arrangement)
+        if variant in (*ports_of(callback), "processes") and variant not in measured:
+            reasons.setdefault(variant_text(changed), _last(one.reason))
+    return tuple(f"{change}: {reason}" for change, reason in reasons.items())
 
 
 def _why_kept(decision: Decision) -> str:
@@ -251,35 +232,26 @@ def _why_kept(decision: Decision) -> str:
 
 
 def write_candidate(callback: Callback, folder: Path, answer: Answer, candidate: Candidate) -> Answer | str:
-    """Write the files of a change.
+    """Write the files of a change into a folder in that of `decide`.
 
-    Args:
-        callback: which.
-        folder: as for `decide`.
-        answer: about the callback.
-        candidate: the change.
-
-    Returns:
-        The answer with the change, or why it cannot be written.
+    Returns the answer with the change, or why it cannot be written.
     """
     variant, name, key = candidate.variant, f"{callback.name}_port", read_key(candidate.variant)
     place = folder / f"port-{re.sub(NO_WORD, '-', variant)}"
-    saves = "" if candidate.saved is None else f"measured alone, it saves {formatting.points(candidate.saved)} of the "
-    why = f"{saves}callback's time" if saves else "it was not measured alone"
+    why = "it was not measured alone"
+    if candidate.saved is not None:
+        why = f"measured alone, it saves {formatting.points(candidate.saved)} of the callback's time"
     changed = replace(
         answer, action=candidate.action, why=why, obstacle="", variant=variant, saved=candidate.saved, folder=place.name
     )
     if key is not None and key.form == "map":
         return changed  # the callback stays
-    is_graph_body = candidate.replaced_by == GRAPH_BODY
-    if is_graph_body and (place / f"{name}.py").exists():
-        assert callback.kept is not None
-        files: Sequence[str] | str = (f"{name}.py", f"test_{name}.py", f"{callback.kept.source.name}_{IN_GRAPH}")
-        return replace(changed, port=files[0], test=files[1], function=files[2])
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir()
-    if is_graph_body:
+    place.mkdir(exist_ok=True)
+    if candidate.replaced_by == GRAPH_BODY:
         files = write_graph_body(callback, place, name)
+        if isinstance(files, str):
+            shutil.rmtree(place)
+            return files
     else:
         target = read_target(str(folder / f"{callback.name}.py"), (), ())
         try:
@@ -287,9 +259,6 @@ def write_candidate(callback: Callback, folder: Path, answer: Answer, candidate:
         except PyopbenchError as error:
             return f"{error.message}: {_last(error.received)}"
         files = written.port.name, written.test.name, written.function if key is None else OUTPUTS
-    if isinstance(files, str):
-        shutil.rmtree(place)
-        return files
     return replace(changed, port=files[0], test=files[1], function=files[2])
 
 

@@ -1,4 +1,4 @@
-"""An attempt at the advice for a program: its folder, its budget, its recording, and runs in copies of its folder."""
+"""An attempt at the advice for a program: its folder, its budget, runs in copies of its folder, and what is found."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyopbench.advise import turns
@@ -14,6 +14,7 @@ from pyopbench.advise.answers import Answer, decide, write_candidate
 from pyopbench.advise.callbacks import Callback, Step
 from pyopbench.advise.candidates import Candidate
 from pyopbench.advise.program import Asked, Program, Run, run_program
+from pyopbench.advise.turns import Realised
 from pyopbench.api.listeners import Listener
 from pyopbench.find.record import read_parts
 from pyopbench.find.scan import ADVICE_FILE
@@ -23,7 +24,7 @@ from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.files import write_atomically
 
-RECORDING_FOLDER, CALLBACKS, TURNS = "recording", "callbacks", "turns"
+RECORDING_FOLDER, CALLBACKS, TURNS, PATCH = "recording", "callbacks", "turns", "change.patch"
 COPY = "program"
 """Every copy has the same name: a program that prints its own path prints the same before and after a change."""
 
@@ -64,10 +65,7 @@ class Tools:
 class Attempt:
     """One attempt: everything that its stages share.
 
-    Attributes:
-        program, options, listener, tools: as for `advise`.
-        folder: of all results.
-        recorded_steps: after how many steps later runs are ended; None if the recording was not ended by its time.
+    `recorded_steps` is after how many steps later runs are ended; None if the recording was not ended by its time.
     """
 
     def __init__(self, program: Program, folder: Path, options: Options, listener: Listener, tools: Tools) -> None:
@@ -75,22 +73,16 @@ class Attempt:
         self.folder = Path(os.path.abspath(folder))  # the program reports its files with absolute paths
         self.begun = tools.clock()
         self.recorded_steps: int | None = None
-        self.has_made_folder = False
 
     def left_seconds(self) -> float:
         """How much of the budget is left."""
         return self.options.budget_seconds - (self.tools.clock() - self.begun)
 
     def begin(self) -> None:
-        """Create the folder.
-
-        Raises:
-            BadInput: it has content.
-        """
-        self.has_made_folder = not self.folder.exists()
-        if not self.has_made_folder and any(self.folder.iterdir()):
-            raise BadInput("the folder is not empty", received=self.folder, hint="choose another --out")
+        """Create the folder; raises `BadInput` if it has content."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        if any(self.folder.iterdir()):
+            raise BadInput("the folder is not empty", received=self.folder, hint="choose another --out")
         write_atomically(self.folder / ADVICE_FILE, b"{}\n")
 
     @property
@@ -102,20 +94,13 @@ class Attempt:
         """Run the program with its callbacks recorded; return also the copy by whose paths it reports files."""
         place = self.folder / RECORDING_FOLDER
         try:
-            run, copy = self._record(place)
+            run, copy = self._try(place, flights=True)
+            if run.code != 0 and not run.ended:  # perhaps it fails because of the ops around its callbacks
+                shutil.rmtree(place, ignore_errors=True)
+                run, copy = self._try(place, flights=False)
         except BadInput:  # it cannot be started
-            if self.has_made_folder:
-                shutil.rmtree(self.folder)
+            shutil.rmtree(self.folder)
             raise
-        if run.ended == "seconds" and turns.unit_of(run.elements) == "step":
-            self.recorded_steps = int(run.elements)
-        return merge(read_parts(place / "parts"), run.seconds), run, copy
-
-    def _record(self, place: Path) -> tuple[Run, Path]:
-        run, copy = self._try(place, flights=True)
-        if run.code != 0 and not run.ended:  # perhaps it fails because of the ops around its callbacks
-            shutil.rmtree(place, ignore_errors=True)
-            run, copy = self._try(place, flights=False)
         if run.code != 0 or run.ended == "timeout":
             last = [line.strip() for line in run.errors if line.strip()]
             failed = f"failed in a copy of its folder: exit code {run.code}"
@@ -128,7 +113,9 @@ class Attempt:
                 received=last[-1] if last else " ".join(self.program.command),
                 hint=f"its error output is in {place / 'parts' / 'stderr'}; {fix}",
             )
-        return run, copy
+        if run.ended == "seconds" and turns.unit_of(run.elements) == "step":
+            self.recorded_steps = int(run.elements)
+        return merge(read_parts(place / "parts"), run.seconds), run, copy
 
     def _try(self, place: Path, *, flights: bool) -> tuple[Run, Path]:
         asked = Asked(True, self.options.steps, self.most_seconds, self.timeout_seconds, keeps=True, flights=flights)
@@ -138,16 +125,10 @@ class Attempt:
         return self.run_copy(place / "parts", asked, {}, doing)
 
     def run_copy(self, parts: Path, asked: Asked, change: Mapping[str, bytes], doing: str) -> tuple[Run, Path]:
-        """Run the program in a copy of its folder.
+        """Run the program in a copy of its folder, and return also the path of that, by which it reports its files.
 
-        Args:
-            parts: folder for what the run writes.
-            asked: how it is run.
-            change: files that are changed or added in the copy, by their paths in it.
-            doing: what is shown meanwhile.
-
-        Returns:
-            The run, and the path of the copy: the program reports its files with it.
+        `change` has the files that are changed or added in the copy, by their paths in it; `parts` is the folder for
+        what the run writes, and `doing` is shown meanwhile.
         """
         copy = self.folder / "copies" / COPY
         shutil.rmtree(copy, ignore_errors=True)
@@ -173,3 +154,64 @@ class Attempt:
     def timeout_seconds(self) -> float:
         """Seconds after which a run that does not end is killed."""
         return 60 + (self.options.budget_seconds if self.most_seconds is None else 3 * self.most_seconds)
+
+
+@dataclass(eq=False)
+class CallbackAdvice:
+    """A callback, the largest share of a step that it could save, and its answer, which changes while it is tried."""
+
+    callback: Callback
+    most: float
+    answer: Answer
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """A change of the callback of a name that was tried and withdrawn.
+
+    Attributes:
+        saved: the share of the callback's own time that it saves, measured alone; None if that was not measured.
+        realised: what the program saved with it, and with the changes of other callbacks that were tried at the same
+            time; None if that was not timed in pairs of runs.
+    """
+
+    name: str
+    variant: str
+    why: str
+    saved: float | None = None
+    realised: Realised | None = None
+
+
+@dataclass
+class Advice:
+    """What to do about the callbacks of a program.
+
+    Attributes:
+        rows: one for each callback, the costliest first.
+        recorded: what the recording covers, in words.
+        realised: what all applied changes save together; None if none was applied.
+        patch: the file that `git apply` takes; None without a change.
+        constants: for each callback that is changed, the expressions of the program whose values its port contains.
+        untried: changes for which no time was left, as `train.py:3 f: port to traced`.
+        lacked_time: did the budget leave changes untried, or end the runs that compare them?
+        ended: `steps` or `seconds` if the recording was ended before the program was done.
+    """
+
+    program: Program
+    folder: Path
+    step: Step
+    rows: list[CallbackAdvice]
+    recorded: str = ""
+    budget_seconds: float = 0.0
+    realised: Realised | None = None
+    withdrawn: list[Withdrawn] = field(default_factory=list)
+    patch: Path | None = None
+    constants: dict[str, list[str]] = field(default_factory=dict)
+    untried: list[str] = field(default_factory=list)
+    lacked_time: bool = False
+    ended: str = ""
+
+    @property
+    def changed(self) -> list[CallbackAdvice]:
+        """The callbacks that the patch changes."""
+        return [row for row in self.rows if row.answer.is_change]

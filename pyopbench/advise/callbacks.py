@@ -20,7 +20,6 @@ from pyopbench.find.risks import RANDOM
 from pyopbench.find.source import ProgramSource
 from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage, propose_sizes
 from pyopbench.model.case import BASELINE
-from pyopbench.model.discover import find
 from pyopbench.model.files import write_atomically
 from pyopbench.model.syntax import unused_name
 from pyopbench.ports.extract.values import NotWritable, expression_of
@@ -87,7 +86,10 @@ class KeptCall(Struct):
     """How the program calls a callback.
 
     Attributes:
-        are_tensors, is_list, dtypes, package: as of a `Placement`.
+        are_tensors: which inputs are tensors where the program calls.
+        is_list: does the program get a list of outputs, rather than one?
+        dtypes: that the program expects of the outputs.
+        package: the package that the program's file is imported as a part of; empty for none.
         is_converted: has AutoGraph converted the program's function around the call, in every trace? It then converts
             the port, too. Keras calls losses and metrics without it.
         stage: of the input pipeline; None elsewhere.
@@ -260,7 +262,8 @@ def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, 
     by_place: dict[tuple[str, int, str, str], list[SiteUsage]] = {}
     for site in usage.sites:
         by_place.setdefault((site.file, site.line, site.kind, site.mode), []).append(site)
-    found, names = [], taken_names()
+    # No op of a user can have the name of one of the package.
+    found, names = [], {*find("ops")}
     for (file, line, kind, mode), sites in by_place.items():
         mine = [one for one in kept if (one.key[0], one.key[1], one.key[3], one.key[4]) == (file, line, kind, mode)]
         largest = max(mine, key=lambda one: len(one.examples), default=None)
@@ -296,11 +299,6 @@ def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, 
             )
         )
     return sorted(found, key=lambda one: (-one.most_seconds, one.file, one.line))
-
-
-def taken_names() -> set[str]:
-    """Return the names that no op of a user can have: those of the package."""
-    return {*find("ops")}
 
 
 def _name_of(body: str, line: int, taken: set[str]) -> str:
@@ -351,12 +349,7 @@ OP = OwnOp(
 
 
 def write_op_file(callback: Callback, folder: Path) -> Path:
-    """Write the op file of a callback, with its kept inputs; return its path.
-
-    Args:
-        callback: with kept inputs and the source of its body.
-        folder: for the file.
-    """
+    """Write the op file of a callback, with its kept inputs and the source of its body; return its path."""
     kept = callback.kept
     assert kept is not None
     parameter = "py_function" if callback.kind == "py_function" else "numpy"

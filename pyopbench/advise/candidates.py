@@ -151,13 +151,8 @@ def most_saved(callback: Callback, step: Step, candidate: Candidate, seconds_alo
 
     That is the share that the callback takes at most, times what the change saves alone. A pipeline runs while the
     program does, so a program that hardly waits for its input gains nothing. A port in the graph saves all of the
-    callback's time, including waits for a thread and the GIL, minus the time that its own ops add to a step.
-
-    Args:
-        callback: which.
-        step: of the recording of the program.
-        candidate: the change.
-        seconds_alone: of a call of the callback, measured outside of the program; None if that is not known.
+    callback's time, including waits for a thread and the GIL, minus the time that its own ops add to a step: a call of
+    the callback takes `seconds_alone`, measured outside of the program; None if that is not known.
     """
     whole = step.total_seconds
     most = callback.most_saved(step)

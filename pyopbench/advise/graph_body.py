@@ -121,15 +121,17 @@ class _ConversionRemover(ast.NodeTransformer):
 
 
 def write_graph_body(callback: Callback, place: Path, module: str) -> tuple[str, str, str] | str:
-    """Write a body for the graph and its test into a folder.
+    """Write a body for the graph and its test into a folder, unless they are there and have passed.
 
-    Returns:
-        The names of the files and of the function, or why the test fails.
+    Returns the names of the files and of the function, or why the test fails.
     """
     text = graph_body_of(callback)
     assert text is not None
     assert callback.kept is not None
     name = callback.kept.source.name
+    names = f"{module}.py", f"test_{module}.py", f"{name}_{IN_GRAPH}"
+    if (place / names[0]).exists():
+        return names
     tensorflow, future = "import tensorflow as tf", "from __future__ import annotations\n"
     imports = "" if tensorflow in text.splitlines() else f"{tensorflow}\n"
     head = f"{future}\n{imports}{text.removeprefix(future).lstrip()}" if text.startswith(future) else imports + text
@@ -137,10 +139,10 @@ def write_graph_body(callback: Callback, place: Path, module: str) -> tuple[str,
     inputs, outputs = (recorded_arrays(callback, place.parent, which) for which in ("inputs", "outputs"))
     test = TEST.format(inputs=inputs, outputs=outputs, draws=bool(callback.seed_with), **named)
     port = PORT.format(head=f"{head}\n\n", place=callback.place, kind=callback.kind, **named)
-    write_atomically(place / f"{module}.py", port.encode())
-    write_atomically(place / f"test_{module}.py", test.encode())
+    write_atomically(place / names[0], port.encode())
+    write_atomically(place / names[1], test.encode())
     result = run_test(place, f"test_{module}", TEST_SECONDS)
     if "failed" in result:
         lines = [line for line in result["error"].splitlines() if line.strip()]
         return f"it does not run in the graph as it does eagerly: {lines[-1].strip()[:200] if lines else ''}"
-    return f"{module}.py", f"test_{module}.py", f"{name}_{IN_GRAPH}"
+    return names

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.util import decode_source
 from pathlib import PurePosixPath
 
-from pyopbench.advise.callbacks import Stage
+from pyopbench.advise.callbacks import KeptCall, Stage
 from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, parse
 from pyopbench.find.source import ProgramSource
 from pyopbench.model.arrangement import AUTOTUNE
@@ -33,10 +33,7 @@ class Placement:
         line: of the call in the user's file.
         body: the name of the function that is called back.
         module, function: the names of the port's module, next to the user's file, and of the port in it.
-        package: the package that the user's file is imported as a part of; empty for none.
-        are_tensors: which inputs are tensors where the program calls; the others are converted.
-        is_list: does the program get a list of outputs, rather than one?
-        dtypes: that the program expects of the outputs.
+        call: how the program calls it: inputs that are no tensors are converted, outputs become a list.
         port_dtypes: that the port returns.
         stops_gradient: does the callback have no gradient here, so that the port must not have one either?
         takes_list: does the function take a list of inputs and return a list of outputs, as that of an arrangement?
@@ -48,10 +45,7 @@ class Placement:
     body: str
     module: str
     function: str
-    package: str
-    are_tensors: Sequence[bool]
-    is_list: bool
-    dtypes: Sequence[str]
+    call: KeptCall
     port_dtypes: Sequence[str]
     stops_gradient: bool
     takes_list: bool = False
@@ -75,12 +69,7 @@ class MapChange:
 
 
 def replace_callbacks(code: bytes, placements: Sequence[Placement], maps: Sequence[MapChange] = ()) -> bytes:
-    """Return a source with ports in place of its callbacks, and with changed calls of `Dataset.map`.
-
-    Args:
-        code: of the user's file.
-        placements: each of another line.
-        maps: the changes to calls of `Dataset.map`.
+    """Return a source with ports in place of its callbacks, each of another line, and with changed `Dataset.map` calls.
 
     Raises:
         CannotPlace: a callback or its `Dataset.map` is not found or cannot be changed.
@@ -97,7 +86,7 @@ def replace_callbacks(code: bytes, placements: Sequence[Placement], maps: Sequen
     for one in placements:
         found = _found(source, one)
         edits.append(_edit(source, file, found, one))
-        imports[f"from . import {one.module}" if one.package else f"import {one.module}"] = None
+        imports[f"from . import {one.module}" if one.call.package else f"import {one.module}"] = None
         if not _tensorflow(source, found.call, found.node) and "tf." in edits[-1][2]:
             imports["import tensorflow as tf"] = None
     changes: dict[ast.Call, MapChange] = {}
@@ -245,27 +234,27 @@ def _call(  # noqa: PLR0913 - each is known where it is called
     tf = _tensorflow(source, found.call, found.node) or "tf"
     port = f"{tf}.autograph.to_graph({port})" if placement.converts_port else port
     if elements is None:
-        plain = all(placement.are_tensors)
+        plain = all(placement.call.are_tensors)
         inputs = f"*{given}" if plain else f"*[{tf}.convert_to_tensor(one) for one in {given}]"
     else:
-        known = [*placement.are_tensors, *([False] * len(elements))][: len(elements)]
+        known = [*placement.call.are_tensors, *([False] * len(elements))][: len(elements)]
         inputs = ", ".join(
             one if is_tensor else f"{tf}.convert_to_tensor({one})"
             for one, is_tensor in zip(elements, known, strict=True)
         )
     call = f"{port}([{inputs}])" if placement.takes_list else f"{port}({inputs})"
-    if placement.takes_list and len(placement.dtypes) == 1:
+    if placement.takes_list and len(placement.call.dtypes) == 1:
         call = f"{call}[0]"
-    casts = any(one != other for one, other in zip(placement.dtypes, placement.port_dtypes, strict=False))
-    floats = any(one.startswith(("float", "bfloat", "complex")) for one in placement.dtypes)
-    if len(placement.dtypes) == 1:
+    casts = any(one != other for one, other in zip(placement.call.dtypes, placement.port_dtypes, strict=False))
+    floats = any(one.startswith(("float", "bfloat", "complex")) for one in placement.call.dtypes)
+    if len(placement.call.dtypes) == 1:
         if casts:
-            call = f"{tf}.cast({call}, {tf}.{placement.dtypes[0]})"
+            call = f"{tf}.cast({call}, {tf}.{placement.call.dtypes[0]})"
         if placement.stops_gradient and floats:
             call = f"{tf}.stop_gradient({call})"
-        return f"[{call}]" if placement.is_list else call
+        return f"[{call}]" if placement.call.is_list else call
     if casts:
-        types = ", ".join(f"{tf}.{one}" for one in placement.dtypes)
+        types = ", ".join(f"{tf}.{one}" for one in placement.call.dtypes)
         call = f"[{tf}.cast(one, dtype) for one, dtype in zip({call}, [{types}])]"
     if placement.stops_gradient and floats:
         return f"[{tf}.stop_gradient(one) for one in {call}]"
@@ -282,11 +271,9 @@ def _tensorflow(source: ProgramSource, call: ast.Call | None, node: ast.AST) -> 
 
 
 def patch_text(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
-    """Return a patch that `git apply` takes.
+    """Return a patch that `git apply` takes, from files by path from the root to what they are to be.
 
-    Args:
-        before: the user's files by path from the root; those that are new are not in it.
-        after: the same, as they are to be.
+    New files are not in `before`.
     """
     pieces = []
     for name in sorted(after):
@@ -302,11 +289,6 @@ def patch_text(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
 
 def _diff(old: bytes, new: bytes, old_name: str, new_name: str) -> list[str]:
     # Of UTF-8 and of everything else alike, as bytes: a patch of git is not of an encoding.
-    before, after = (one.decode("utf-8", "surrogateescape").split("\n") for one in (old, new))
-    before, after = _with_ends(before), _with_ends(after)
+    before, after = ([line.decode("utf-8", "surrogateescape") for line in io.BytesIO(one)] for one in (old, new))
     lines = difflib.unified_diff(before, after, old_name, new_name)
     return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
-
-
-def _with_ends(lines: list[str]) -> list[str]:
-    return [f"{one}\n" for one in lines[:-1]] + ([lines[-1]] if lines[-1] else [])

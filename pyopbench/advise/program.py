@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -82,38 +82,26 @@ class Program:
         return cls((first, *command[1:]), root, folder, tuple(real_path(one) for one in left_out))
 
     def copy_to(self, target: Path) -> None:
-        """Copy the folder; large files become links.
-
-        Raises:
-            BadInput: there are too many files.
-        """
-        for number, (path, is_folder) in enumerate(self.files()):
-            if number > MOST_FILES:
-                raise BadInput(
-                    "the folder of the program has too many files to copy",
-                    received=f"{self.root}, more than {MOST_FILES:,}",
-                    hint="run it in a folder that contains only the sources and data of the program",
-                )
-            place = target / path.relative_to(self.root)
-            if is_folder:
-                place.mkdir(parents=True, exist_ok=True)
-            elif path.is_symlink() or path.stat().st_size > COPIED_BYTES:
-                place.symlink_to(real_path(path))
-            else:
-                shutil.copy2(path, place)
-
-    def files(self) -> Iterator[tuple[Path, bool]]:
-        """Yield the paths to copy, and whether each is a folder; a folder comes before its content."""
-        yield self.root, True
+        """Copy the folder; large files become links. Raises `BadInput` if there are too many files."""
+        number = 0
         for name, folders, files in os.walk(self.root):
             here = Path(name)
-            folders[:] = sorted(one for one in folders if self._is_copied(here / one))
-            for one in folders:
-                is_link = (here / one).is_symlink()
-                yield here / one, not is_link
-            for one in sorted(files):
-                if (here / one).is_file():  # no socket, and no link that leads nowhere
-                    yield here / one, False
+            place = target / here.relative_to(self.root)
+            place.mkdir(parents=True, exist_ok=True)
+            folders[:] = [one for one in folders if self._is_copied(here / one)]
+            for one in (*folders, *files):
+                path, number = here / one, number + 1
+                if number > MOST_FILES:
+                    raise BadInput(
+                        "the folder of the program has too many files to copy",
+                        received=f"{self.root}, more than {MOST_FILES:,}",
+                        hint="run it in a folder that contains only the sources and data of the program",
+                    )
+                is_file = path.is_file()  # no socket, and no link that leads nowhere
+                if (path.is_symlink() and path.exists()) or (is_file and path.stat().st_size > COPIED_BYTES):
+                    (place / one).symlink_to(real_path(path))
+                elif is_file:
+                    shutil.copy2(path, place / one)
 
     def _is_copied(self, folder: Path) -> bool:
         is_known = any((folder / name).exists() for name in NOT_SOURCES)
@@ -130,10 +118,6 @@ class Program:
         inside = path.relative_to(copy)
         is_mine = (self.root / inside).is_file() and real_path(self.root / inside) == real_path(self.root) / inside
         return inside.as_posix() if is_mine else ""
-
-    def words_in(self, copy: Path) -> list[str]:
-        """Return the command, with paths to the user's files replaced by those in a copy."""
-        return [self.path_in(copy, word) for word in self.command]
 
     def path_in(self, copy: Path, word: str) -> str:
         """Return an absolute path in the user's folder as the path in a copy; any other word unchanged."""
@@ -211,16 +195,9 @@ class Run:
 
 
 def run_program(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
-    """Run a program in a copy of its folder to its end, or until it is ended.
+    """Run a program in a copy of its folder to its end, or until it is ended; a `BadInput` if it cannot be started.
 
-    Args:
-        program: the program.
-        copy: of its folder.
-        parts: a new folder for what its processes write about themselves.
-        asked: what is asked of it.
-
-    Raises:
-        BadInput: it cannot be started.
+    `parts` is a new folder for what its processes write about themselves.
     """
     parts.mkdir(parents=True)
     wanted: dict[str, Any] = {
@@ -244,11 +221,14 @@ def run_program(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
     environment["PYTHONPATH"] = os.pathsep.join(program.path_in(copy, one) for one in paths)
     output, errors = parts / "stdout", parts / "stderr"
     where = copy / program.folder.relative_to(program.root)
+    words = [program.path_in(copy, word) for word in program.command]
     start = time.perf_counter()
-    code, ended = _wait(program.words_in(copy), where, environment, (output, errors), asked.timeout_seconds)
+    code, ended = _wait(words, where, environment, (output, errors), asked.timeout_seconds)
     seconds = time.perf_counter() - start
     run = Run(code, seconds, _lines(output), _lines(errors)[-LAST_LINES:], ended=ended)
-    for watched in _watched(parts):
+    for path in sorted(parts.glob("*.watch")):
+        # By the standard library, because a loss may be NaN.
+        watched = msgspec.convert(json.loads(path.read_bytes()), Watched)
         if not run.samples or (watched.samples and watched.samples[-1][1] > run.elements):
             run.samples, run.losses, run.weights = watched.samples, watched.losses, watched.weights
             run.ended = run.ended or watched.ended
@@ -259,22 +239,20 @@ def _wait(
     words: Sequence[str], folder: Path, environment: Mapping[str, str], streams: tuple[Path, Path], timeout: float
 ) -> tuple[int, str]:
     """Run a command until it ends or takes too long; write its output to files, and return how it ended."""
-    if shutil.which(words[0], path=environment.get("PATH")) is None and not (folder / words[0]).exists():
-        raise BadInput(
-            "cannot start the program: there is no such command",
-            received=words[0],
-            hint="for example `pyopbench advise -- python train.py`",
+    try:
+        process = subprocess.Popen(
+            words,
+            cwd=folder,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - it calls one function of the C library
         )
-    process = subprocess.Popen(
-        words,
-        cwd=folder,
-        env=dict(environment),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        preexec_fn=die_with_parent,  # noqa: PLW1509 - it calls one function of the C library
-    )
+    except OSError as error:
+        hint = "for example `pyopbench advise -- python train.py`"
+        raise BadInput("cannot start the program", received=f"{words[0]}: {error.strerror}", hint=hint) from error
     ended = ""
     try:
         try:
@@ -289,11 +267,6 @@ def _wait(
     for path, content in zip(streams, printed, strict=True):
         write_atomically(path, content[-MOST_OUTPUT_BYTES:])
     return process.returncode, ended
-
-
-def _watched(parts: Path) -> list[Watched]:
-    # By the standard library, because a loss may be NaN.
-    return [msgspec.convert(json.loads(path.read_bytes()), Watched) for path in sorted(parts.glob("*.watch"))]
 
 
 def _lines(path: Path) -> list[str]:

@@ -11,8 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pyopbench.advise.advice import Advice, CallbackAdvice
 from pyopbench.advise.answers import Obstacle
+from pyopbench.advise.attempt import Advice, CallbackAdvice
 from pyopbench.advise.candidates import variant_text
 from pyopbench.advise.turns import Realised
 from pyopbench.model import formatting
@@ -116,13 +116,15 @@ def start_text(found: Realised) -> str:
     if not found.start_seconds > NOTICEABLE_SECONDS:
         return ""
     text = f"It takes {formatting.seconds(found.start_seconds)} longer to start"
-    if found.pays_after is None:
+    each = found.before_seconds - found.after_seconds
+    if not each > 0:
         return text
-    return f"{text}, so a run is faster only if it has more than {formatting.count(found.pays_after, 'step')}"
+    steps = formatting.count(math.ceil(found.start_seconds / each), "step")
+    return f"{text}, so a run is faster only if it has more than {steps}"
 
 
 def reasons(advice: Advice) -> list[str]:
-    """Return why each callback is left alone or changed, and how far the losses of the program differ."""
+    """Return why each callback is left alone or changed."""
     found = [f"{row.callback.title}: {row.answer.text}. {formatting.capital(row.answer.why)}" for row in advice.rows]
     for row in advice.changed:
         earlier = [one for one in advice.withdrawn if one.name == row.callback.name]
@@ -149,10 +151,6 @@ def reasons(advice: Advice) -> list[str]:
             f"{formatting.points(advice.realised.saved)} was saved, more than the {formatting.percent(most)} that the "
             "recording gave as an upper bound: a callback also delayed other work, or the machine was busy"
         )
-    if advice.patch is not None and not math.isnan(advice.loss_difference):
-        is_random = any(row.callback.seed_with for row in advice.changed)
-        why = " (the random numbers differ, too)" if is_random else ""
-        found.append(f"largest relative difference between losses before and after: {advice.loss_difference:.2g}{why}")
     return found
 
 
@@ -196,7 +194,6 @@ def as_data(advice: Advice) -> dict[str, Any]:
         "recorded": advice.recorded,
         "callbacks": [_callback_data(advice, row) for row in advice.rows],
         "realised": advice.realised and asdict(advice.realised),
-        "loss_difference": advice.loss_difference,
         "untried": advice.untried,
         "patch": None if advice.patch is None else str(advice.patch),
     }

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pyopbench.advise import turns
-from pyopbench.advise.advice import PATCH, Advice, Withdrawn
 from pyopbench.advise.answers import OUTPUTS, Answer, Obstacle, output_dtypes
-from pyopbench.advise.attempt import CALLBACKS, TURNS, Attempt
+from pyopbench.advise.attempt import CALLBACKS, PATCH, TURNS, Advice, Attempt, CallbackAdvice, Withdrawn
 from pyopbench.advise.callbacks import Callback
 from pyopbench.advise.candidates import GRAPH_BODY, Candidate, variant_text
 from pyopbench.advise.graph_body import graph_body_of
@@ -50,9 +49,8 @@ class Trial:
 
     Attributes:
         run_seconds: the longest run so far that did not fail; that of the recording before there is one.
-        once: by the number of a callback, its changes that ran once without a fault, each with the seconds of a step,
-            the best first.
-        seconds: of a step with the change of a callback that is in place, by its number.
+        once: the changes of a callback that ran once without a fault, each with the seconds of a step, the best first.
+        seconds: of a step with the change of a callback that is in place.
         compiled: file names and variants of the ports that Numba has compiled.
         shift: number of the last pair of runs, by which the seeds are shifted.
         has_run: has the program run since it was recorded?
@@ -62,8 +60,8 @@ class Trial:
     advice: Advice
     recording: Run
     run_seconds: float
-    once: dict[int, list[tuple[float, Answer]]] = field(default_factory=dict)
-    seconds: dict[int, float] = field(default_factory=dict)
+    once: dict[CallbackAdvice, list[tuple[float, Answer]]] = field(default_factory=dict)
+    seconds: dict[CallbackAdvice, float] = field(default_factory=dict)
     compiled: set[tuple[str, str]] = field(default_factory=set)
     shift: int = 0
     has_run: bool = False
@@ -72,36 +70,22 @@ class Trial:
         """Is there time for a number of runs?"""
         return runs * self.run_seconds <= self.attempt.left_seconds()
 
-    def callback(self, number: int) -> Callback:
-        """Return a callback by its number."""
-        return self.advice.rows[number].callback
-
-    def set_answer(self, number: int, answer: Answer) -> None:
-        """Change the answer about a callback."""
-        self.advice.rows[number] = replace(self.advice.rows[number], answer=answer)
-
-    def title(self, number: int, variant: str) -> str:
-        """Return a callback and a change in words."""
-        return f"{self.callback(number).title}: {variant_text(variant)}"
-
-    def note_untried(self, number: int, candidate: Candidate) -> None:
-        """Note a change for which no time is left."""
-        self.advice.untried.append(self.title(number, candidate.variant))
-        self.advice.lacked_time = True
-
     def withdraw(
-        self, number: int, answer: Answer, why: str, obstacle: Obstacle, saved: Realised | None = None
+        self, row: CallbackAdvice, answer: Answer, why: str, obstacle: Obstacle, saved: Realised | None = None
     ) -> None:
-        """Withdraw a change; the callback stays unless another change is set afterwards."""
-        callback = self.callback(number)
-        self.advice.withdrawn.append(Withdrawn(callback.name, answer.variant, why, answer.saved, saved))
-        self.attempt.listener.warn(f"{self.title(number, answer.variant)}: withdrawn: {why}")
-        self.set_answer(number, answer.left(f"{answer.text}: withdrawn: {why}", obstacle))
+        """Withdraw a change of a callback, which stays unless another change is set afterwards."""
+        self.advice.withdrawn.append(Withdrawn(row.callback.name, answer.variant, why, answer.saved, saved))
+        self.attempt.listener.warn(f"{_title(row, answer.variant)}: withdrawn: {why}")
+        row.answer = answer.left(f"{answer.text}: withdrawn: {why}", obstacle)
+
+
+def _title(row: CallbackAdvice, variant: str) -> str:
+    return f"{row.callback.title}: {variant_text(variant)}"
 
 
 def try_changes(attempt: Attempt, advice: Advice, recording: Run) -> None:
     """Try the candidates of all callbacks in the program, and write the patch of those that make it faster."""
-    candidates = [(number, one) for number, row in enumerate(advice.rows) for one in row.answer.candidates]
+    candidates = [(row, one) for row in advice.rows for one in row.answer.candidates]
     if not candidates:
         return
     trial = Trial(attempt, advice, recording, recording.seconds)
@@ -110,70 +94,67 @@ def try_changes(attempt: Attempt, advice: Advice, recording: Run) -> None:
         _take_cheapest(trial, candidates)
     else:
         _run_each_once(trial, candidates)
-    for number, runs in trial.once.items():
-        trial.seconds[number], answer = runs.pop(0)
-        trial.set_answer(number, answer)
+    for row, runs in trial.once.items():
+        trial.seconds[row], row.answer = runs.pop(0)
     _compare_in_pairs(trial)
 
 
-def _write(trial: Trial, number: int, candidate: Candidate) -> Answer | None:
+def _write(trial: Trial, row: CallbackAdvice, candidate: Candidate) -> Answer | None:
     """Return the answer with a change whose files are written and that can be made; None if that is not possible."""
-    row = trial.advice.rows[number]
     place = trial.attempt.folder / CALLBACKS / row.callback.name
-    doing = f"{row.callback.title}: {variant_text(candidate.variant)}: writing the files"
-    with trial.attempt.listener.busy(doing, is_long=True):
+    with trial.attempt.listener.busy(f"{_title(row, candidate.variant)}: writing the files", is_long=True):
         answer = trial.attempt.tools.write(row.callback, place, row.answer, candidate)
     if isinstance(answer, str):
         failure = f"{variant_text(candidate.variant)}: {answer}"
         left = row.answer.left(f"it cannot be written: {failure}", "no_port")
-        trial.set_answer(number, replace(left, failures=(*left.failures, failure)))
+        row.answer = replace(left, failures=(*left.failures, failure))
         return None
     try:
-        changed_files(trial, {number: answer})
+        changed_files(trial, {row: answer})
     except CannotPlace as error:
-        trial.withdraw(number, answer, error.message, "no_port")
+        trial.withdraw(row, answer, error.message, "no_port")
         return None
     return answer
 
 
-def _take_cheapest(trial: Trial, candidates: Sequence[tuple[int, Candidate]]) -> None:
+def _take_cheapest(trial: Trial, candidates: Sequence[tuple[CallbackAdvice, Candidate]]) -> None:
     """Take the cheapest change of each callback that has none yet, without a run, because there is no time for more."""
-    for number, candidate in candidates:
-        if number in trial.once:
-            trial.note_untried(number, candidate)
-        elif (answer := _write(trial, number, candidate)) is not None:
-            trial.once[number] = [(math.inf, answer)]
+    for row, candidate in candidates:
+        if row in trial.once:
+            trial.advice.untried.append(_title(row, candidate.variant))
+            trial.advice.lacked_time = True
+        elif (answer := _write(trial, row, candidate)) is not None:
+            trial.once[row] = [(math.inf, answer)]
 
 
-def _run_each_once(trial: Trial, candidates: Sequence[tuple[int, Candidate]]) -> None:
+def _run_each_once(trial: Trial, candidates: Sequence[tuple[CallbackAdvice, Candidate]]) -> None:
     """Run the original program once, and once with each change, while time is left for the comparison in pairs."""
     trial.attempt.listener.say(
         f"running the program once as it is, and with each of {formatting.count(len(candidates), 'change')}, for about "
         f"{formatting.duration(trial.recording.seconds)} each"
     )
     original = _run(trial, "as it is", {})
-    for place, (number, candidate) in enumerate(candidates):
+    for place, (row, candidate) in enumerate(candidates):
         if not trial.has_time(2 * LEAST_TURNS + 1):
             _take_cheapest(trial, candidates[place:])
             break
-        answer = _write(trial, number, candidate)
+        answer = _write(trial, row, candidate)
         if answer is None:
             continue
-        change = changed_files(trial, {number: answer})
+        change = changed_files(trial, {row: answer})
         _compile(trial, [answer], change)
-        run = _run(trial, f"with one change, {trial.title(number, candidate.variant)}", change)
+        run = _run(trial, f"with one change, {_title(row, candidate.variant)}", change)
         before = [trial.recording, original]
-        is_random = bool(trial.callback(number).seed_with)
-        found = turns.differences(before, [run]) if run.code or not is_random else []
+        found = turns.differences(before, [run]) if run.code or not row.callback.seed_with else []
         seconds = turns.seconds_of(run, run.elements) if not run.code else 0.0
         if found:
-            trial.withdraw(number, answer, found[0].text(), "differs")
+            trial.withdraw(row, answer, found[0], "differs")
         elif seconds > turns.seconds_of(original, original.elements) * MUCH_SLOWER:
-            trial.withdraw(number, answer, "the program was much slower with it in a run", "withdrawn")
+            trial.withdraw(row, answer, "the program was much slower with it in a run", "withdrawn")
         else:
-            trial.once.setdefault(number, []).append((seconds, answer))
-    for number, runs in trial.once.items():
-        trial.once[number] = _best_first(runs)
+            trial.once.setdefault(row, []).append((seconds, answer))
+    for row, runs in trial.once.items():
+        trial.once[row] = _best_first(runs)
 
 
 def _best_first(runs: list[tuple[float, Answer]]) -> list[tuple[float, Answer]]:
@@ -193,29 +174,28 @@ def _best_first(runs: list[tuple[float, Answer]]) -> list[tuple[float, Answer]]:
 def _compare_in_pairs(trial: Trial) -> None:
     """Compare the original program with all changes at once, until they are kept or none is left."""
     advice = trial.advice
-    while numbers := [number for number, row in enumerate(advice.rows) if row.answer.is_change]:
-        answers = {number: advice.rows[number].answer for number in numbers}
+    while rows := advice.changed:
+        answers = {row: row.answer for row in rows}
         try:
             change = changed_files(trial, answers)
         except CannotPlace as error:  # two changes of the same `Dataset.map`
-            trial.withdraw(numbers[-1], answers[numbers[-1]], error.message, "no_port")
+            trial.withdraw(rows[-1], rows[-1].answer, error.message, "no_port")
             continue
         _compile(trial, list(answers.values()), change)
-        drawing = [number for number in numbers if trial.callback(number).seed_with]
+        drawing = [row for row in rows if row.callback.seed_with]
         before, after, is_complete = _take_turns(trial, change, is_random=bool(drawing))
         found = turns.differences(before, after, is_random=bool(drawing))
         if found:
             # A change of a body that draws is the more likely reason; all of them are withdrawn, or all that there are.
-            for number in drawing or numbers:
-                trial.withdraw(number, answers[number], found[0].text(), "differs")
-                others = trial.once.get(number)
+            for row in drawing or rows:
+                trial.withdraw(row, row.answer, found[0], "differs")
+                others = trial.once.get(row)
                 if others and trial.has_time(2 * LEAST_TURNS):
-                    trial.seconds[number], answer = others.pop(0)
-                    trial.set_answer(number, answer)
+                    trial.seconds[row], row.answer = others.pop(0)
             continue
         realised = turns.estimate_saving(before, after)
         if realised.is_faster:
-            advice.realised, advice.loss_difference = realised, turns.largest_difference(before, after)
+            advice.realised = realised
             _accept(trial, answers, change)
             return
         advice.lacked_time |= not is_complete
@@ -224,15 +204,15 @@ def _compare_in_pairs(trial: Trial) -> None:
             why = "no time was left to compare the program with and without it"
         elif realised.is_slower:
             why = "the program is slower with it"
-        why += " and the changes of other callbacks" if len(numbers) > 1 else ""
-        for number in numbers:
-            trial.withdraw(number, answers[number], why, "withdrawn", realised)
+        why += " and the changes of other callbacks" if len(rows) > 1 else ""
+        for row in rows:
+            trial.withdraw(row, row.answer, why, "withdrawn", realised)
         # Changes that together do not help may do alone: the fastest one of those that ran once.
-        fastest = min(numbers, key=lambda number: trial.seconds[number])
-        if len(numbers) > 1 and trial.has_time(2 * LEAST_TURNS):
-            advice.withdrawn = [one for one in advice.withdrawn if one.name != trial.callback(fastest).name]
-            trial.set_answer(fastest, answers[fastest])
-            trial.attempt.listener.say(f"{trial.title(fastest, answers[fastest].variant)}: compared alone")
+        fastest = min(rows, key=lambda row: trial.seconds[row])
+        if len(rows) > 1 and trial.has_time(2 * LEAST_TURNS):
+            advice.withdrawn = [one for one in advice.withdrawn if one.name != fastest.callback.name]
+            fastest.answer = answers[fastest]
+            trial.attempt.listener.say(f"{_title(fastest, fastest.answer.variant)}: compared alone")
 
 
 def _take_turns(trial: Trial, change: Mapping[str, bytes], *, is_random: bool) -> tuple[list[Run], list[Run], bool]:
@@ -299,11 +279,11 @@ def _compile(trial: Trial, answers: Sequence[Answer], change: Mapping[str, bytes
         _run(trial, "with Numba compiling the port, which is not timed", change, is_timed=False)
 
 
-def _accept(trial: Trial, answers: Mapping[int, Answer], change: Mapping[str, bytes]) -> None:
+def _accept(trial: Trial, answers: Mapping[CallbackAdvice, Answer], change: Mapping[str, bytes]) -> None:
     """Write the patch."""
     advice, root = trial.advice, trial.attempt.program.root
-    for number, answer in answers.items():
-        callback = trial.callback(number)
+    for row, answer in answers.items():
+        callback = row.callback
         if answer.port and callback.kept is not None:
             port = _file_of(trial, callback, answer, answer.port).decode()
             advice.constants[callback.name] = copied_constants(port, callback.kept.source.spellings)
@@ -313,18 +293,13 @@ def _accept(trial: Trial, answers: Mapping[int, Answer], change: Mapping[str, by
 
 
 def copied_constants(port: str, spellings: Mapping[str, str]) -> list[str]:
-    """Return the expressions of the program whose values a port contains as constants.
-
-    Args:
-        port: the text of its file.
-        spellings: name in the extracted source -> expression in the program, as of `KeptSource`.
-    """
+    """Return the expressions of the program, by name in the extracted source, whose values a port has as constants."""
     statements = [one for one in ast.parse(port).body if isinstance(one, ast.Assign)]
     names = {target.id for one in statements for target in one.targets if isinstance(target, ast.Name)}
     return [spelled for name, spelled in spellings.items() if name in names]
 
 
-def changed_files(trial: Trial, answers: Mapping[int, Answer]) -> dict[str, bytes]:
+def changed_files(trial: Trial, answers: Mapping[CallbackAdvice, Answer]) -> dict[str, bytes]:
     """Return the files that some changes change or add, by path from the root of the program.
 
     Raises:
@@ -333,8 +308,8 @@ def changed_files(trial: Trial, answers: Mapping[int, Answer]) -> dict[str, byte
     root = trial.attempt.program.root
     files: dict[str, bytes] = {}
     by_file: dict[str, tuple[list[Placement], list[MapChange]]] = {}
-    for number, answer in answers.items():
-        callback = trial.callback(number)
+    for row, answer in answers.items():
+        callback = row.callback
         folder = Path(callback.file).parent
         for name in filter(None, (answer.port, answer.test)):
             path = folder / name
@@ -370,10 +345,7 @@ def _placement(callback: Callback, answer: Answer, port: str) -> Placement:
         body=callback.body.rpartition(".")[2],
         module=answer.port.removesuffix(".py"),
         function=answer.function,
-        package=kept.call.package,
-        are_tensors=tuple(kept.call.are_tensors),
-        is_list=kept.call.is_list,
-        dtypes=tuple(kept.call.dtypes),
+        call=kept.call,
         port_dtypes=tuple(output_dtypes(callback)),
         stops_gradient=without_gradient and answer.variant not in ("numba_op", BRIDGE),
         takes_list=answer.function == OUTPUTS,

@@ -62,14 +62,6 @@ class Realised:
     start_seconds: float = math.nan
 
     @property
-    def pays_after(self) -> int | None:
-        """Steps until a longer start breaks even; 0 if the start is no longer, None if no step is shorter or timed."""
-        each = self.before_seconds - self.after_seconds
-        if not each > 0 or math.isnan(self.start_seconds):
-            return None
-        return max(math.ceil(self.start_seconds / each), 0)
-
-    @property
     def is_faster(self) -> bool:
         """Is the program clearly faster?"""
         return self.low > 0
@@ -86,15 +78,10 @@ def unit_of(elements: float) -> Unit:
 
 
 def estimate_saving(before: Sequence[Run], after: Sequence[Run], confidence: float = CONFIDENCE) -> Realised:
-    """Return how much time a change saves.
+    """Return how much time a change saves, from runs before and after it, those of the same number next to each other.
 
     Each run gives one number, of which the logs are compared. The interval is Student's over the differences in pairs,
     because a machine that becomes slower or faster over minutes affects both runs of a pair.
-
-    Args:
-        before: runs of the original program.
-        after: runs of the changed one, each next to that of the same number before the change.
-        confidence: of the interval.
     """
     most = min((run.elements for run in (*before, *after)), default=0)
     unit = unit_of(most)
@@ -149,29 +136,17 @@ def _at(run: Run, elements: float) -> float:
     return float(np.interp(elements, done, times))
 
 
-@dataclass(frozen=True)
-class Difference:
-    """Something that a program computes or prints otherwise after a change, and its place, such as a line."""
-
-    what: str
-    place: str
-    before: str
-    after: str
-
-    def text(self) -> str:
-        """Return the difference in words."""
-        where = f" ({self.place})" if self.place else ""
-        return f"{self.what}{where}: {self.before} before, {self.after} after"
+def _difference(what: str, place: str, before: object, after: object) -> str:
+    where = f" ({place})" if place else ""
+    return f"{what}{where}: {before} before, {after} after"
 
 
-def differences(before: Sequence[Run], after: Sequence[Run], *, is_random: bool = False) -> list[Difference]:
-    """Return the differences that a change makes, if they exceed those between runs of the same program.
+def differences(before: Sequence[Run], after: Sequence[Run], *, is_random: bool = False) -> list[str]:
+    """Return what a program computes or prints otherwise after a change, beyond what differs from run to run.
 
-    Args:
-        before: at least one run; two or more show what differs from run to run.
-        after: at least one run.
-        is_random: does each run of a side have its own seeds? Then single losses differ, and the means over a run of
-            all losses with the same name are compared, by a t test; likewise weights and printed numbers.
+    There is at least one run of each side; two or more show what differs from run to run. If `is_random`, each run of a
+    side has its own seeds. Then single losses differ, and the means over a run of all losses with the same name are
+    compared, by a t test; likewise weights and printed numbers.
     """
     if is_random:
         return [*_exits(before, after), *_cut(before, after), *_means(before, after)]
@@ -184,32 +159,21 @@ def differences(before: Sequence[Run], after: Sequence[Run], *, is_random: bool 
     ]
 
 
-def largest_difference(before: Sequence[Run], after: Sequence[Run]) -> float:
-    """Return the largest relative difference between losses; nan if there are none."""
-    one, other = ([_losses(run) for run in side] for side in (before, after))
-    found = [
-        abs(np.mean(a) - np.mean(b)) / (max(map(abs, b)) or 1.0)
-        for _, b, a in _paired(one, other)
-        if np.isfinite(b).all()
-    ]
-    return float(max(found)) if found else math.nan
-
-
-def _exits(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
+def _exits(before: Sequence[Run], after: Sequence[Run]) -> Iterator[str]:
     codes = {run.code for run in before}
     for run in after:
         if run.code not in codes:
             last = next((line for line in reversed(run.errors) if line.strip()), "")
-            yield Difference("exit code", last.strip()[:200], str(min(codes, key=abs)), str(run.code))
+            yield _difference("exit code", last.strip()[:200], min(codes, key=abs), run.code)
             return
 
 
-def _cut(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
+def _cut(before: Sequence[Run], after: Sequence[Run]) -> Iterator[str]:
     """Yield a difference if the program gets through fewer steps in its time than before."""
     least = min((run.elements for run in before), default=0)
     for run in after:
         if run.ended in ("seconds", "timeout") and run.elements < least:
-            yield Difference("steps in the time of a run", "", f"{least:g}", f"{run.elements:g}")
+            yield _difference("steps in the time of a run", "", f"{least:g}", f"{run.elements:g}")
             return
 
 
@@ -237,11 +201,11 @@ def _paired(
 
 def _numbers(
     what: str, before: Sequence[Sequence[tuple[str, float]]], after: Sequence[Sequence[tuple[str, float]]]
-) -> Iterator[Difference]:
+) -> Iterator[str]:
     for place, (name, old, new) in enumerate(_paired(before, after)):
         allowed = min(MOST_TOLERANCE, LOSS_TOLERANCE + TOLERANCE_PER_LOSS * place) if what == "loss" else MOST_TOLERANCE
         if _differ(old, new, allowed):
-            yield Difference(what, name, f"{np.mean(old):.6g}", f"{np.mean(new):.6g}")
+            yield _difference(what, name, f"{np.mean(old):.6g}", f"{np.mean(new):.6g}")
             return
 
 
@@ -249,16 +213,16 @@ SIGNIFICANCE = 1e-3
 """Level of the t test between runs with their own seeds; low, because several means are compared several times."""
 
 
-def _means(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
+def _means(before: Sequence[Run], after: Sequence[Run]) -> Iterator[str]:
     """Yield the first mean over a run that differs by more than other seeds explain."""
     sides = [[_means_by_name(run) for run in side] for side in (before, after)]
     for name in dict.fromkeys(name for run in (*sides[0], *sides[1]) for name in run):
         old, new = ([run[name] for run in side if name in run] for side in sides)
         if len(old) < len(before) or len(new) < len(after):
-            yield Difference("output", name, f"in {len(old)} of {len(before)} runs", f"in {len(new)} of {len(after)}")
+            yield _difference("output", name, f"in {len(old)} of {len(before)} runs", f"in {len(new)} of {len(after)}")
             return
         if _differ(old, new, MOST_TOLERANCE, is_random=True):
-            yield Difference("mean of a run", name, f"{np.mean(old):.6g}", f"{np.mean(new):.6g}")
+            yield _difference("mean of a run", name, f"{np.mean(old):.6g}", f"{np.mean(new):.6g}")
             return
 
 
@@ -289,24 +253,24 @@ def _differ(old: Sequence[float], new: Sequence[float], allowed: float, *, is_ra
     return any(max(one - max(old), min(old) - one, 0.0) > SPREAD * spread + allowed * scale for one in new)
 
 
-def _output(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
+def _output(before: Sequence[Run], after: Sequence[Run]) -> Iterator[str]:
     old, new = ([_shown(run) for run in side] for side in (before, after))
     is_cut = any(run.ended for run in (*before, *after))
     lengths = {len(one) for one in old}
     if not is_cut and len(lengths) == 1 and any(len(one) not in lengths for one in new):
-        yield Difference("output", "lines", str(min(lengths)), str(len(new[0])))
+        yield _difference("output", "lines", min(lengths), len(new[0]))
         return
     for place in range(min((len(one) for one in (*old, *new)), default=0)):
         words = {one[place][0] for one in old}
         if len(words) > 1:
             continue  # it differs from run to run
         if any(one[place][0] not in words for one in new):
-            yield Difference("output", f"line {place + 1}", old[0][place][0][:80], new[0][place][0][:80])
+            yield _difference("output", f"line {place + 1}", old[0][place][0][:80], new[0][place][0][:80])
             return
         for number, values in enumerate(zip(*(one[place][1] for one in old), strict=True)):
             after_values = [one[place][1][number] for one in new]
             if _differ(values, after_values, MOST_TOLERANCE):
-                yield Difference("output", f"line {place + 1}", f"{values[0]:g}", f"{after_values[0]:g}")
+                yield _difference("output", f"line {place + 1}", f"{values[0]:g}", f"{after_values[0]:g}")
                 return
 
 

@@ -91,7 +91,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         packages: versions of other packages to compare, such as `["numpy==1.26.4", "numpy==2.2.6"]`; several on one
             side are joined by a comma.
         python: interpreters, or versions of Python, to compare. One that has a TensorFlow is used as it is.
-        rev: revisions of the git repository that the op is in: commits, a range `"A..B"` or `"WORKTREE"`.
+        rev: revisions of the git repository that the op is in: commits, or `"WORKTREE"`.
         fail_on: with several sides, the slowdown that fails the run: `slower`, `slower:5%` or `never`; None for the
             usual.
         budget_seconds: stop measuring after so many seconds; None for the usual.
@@ -170,10 +170,10 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
             received=f"--shard {shard} with --rev",
             hint="measure the revisions on one machine",
         )
-    compares = bool(revisions) or len(environments) > 1
+    sides_wanted = len(environments) * max(len(revisions), 1)
     request = plan.Request(
         axes,
-        plan.settings_for(axes, baseline, launches=launches, budget_seconds=budget_seconds, compares=compares),
+        plan.settings_for(axes, baseline, launches=launches, budget_seconds=budget_seconds, sides=sides_wanted),
         tuple(command),
         None if shard is None else parse_shard(shard),
         own,
@@ -181,7 +181,6 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
         tuple(revisions),
         fail_on=fail_on,
         minimum_effect=effect,
-        each_has_budget=budget_seconds is None,
     )
     announce(environments, listener)
     with listener.busy("planning: starting TensorFlow, compiling kernels, trying ports"):

@@ -19,7 +19,7 @@ from pyopbench.model.case import GPU, MINIMUM_EFFECT
 from pyopbench.model.errors import EXIT_INTERRUPTED, EXIT_WRONG, BadInput
 
 if TYPE_CHECKING:
-    from pyopbench.advise.advice import Advice
+    from pyopbench.advise.attempt import Advice
     from pyopbench.engine.doctor import Examination
 
 
@@ -227,19 +227,19 @@ def certify(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with alone_on_this_machine():
-            extent = engine.QUICK if quick else engine.FULL
-            certificate = show(engine.certify(folder, extent, ("pyopbench", *sys.argv[1:])), listener_here())
-            assert isinstance(certificate, engine.Certificate)
+            trials = engine.QUICK if quick else engine.FULL
+            figures = show(engine.certify(folder, trials, ("pyopbench", *sys.argv[1:])), listener_here())
+            assert isinstance(figures, tuple)
     except KeyboardInterrupt:
         err.print(f"interrupted; the measurements so far are in {folder}; start again", soft_wrap=True, markup=False)
         return EXIT_INTERRUPTED
     if as_json:
         out.print_json((folder / engine.FILE).read_bytes().decode())
     else:
-        rows = [(figure.what, figure.found, figure.promised) for figure in certificate.figures]
+        rows = [(figure.what, figure.found, figure.promised) for figure in figures]
         print_table("How reliable pyopbench is on this machine", ("what", "found", "promised"), rows)
         out.print(f"certificate: {folder / engine.FILE}", soft_wrap=True, markup=False)
-    missed = [figure for figure in certificate.figures if not figure.is_kept]
+    missed = [figure for figure in figures if not figure.is_kept]
     for figure in missed:
         text = f"{figure.what}: {figure.found}, promised: {figure.promised}"
         say(f"[bold red]missed:[/] {escape(text)}", err)

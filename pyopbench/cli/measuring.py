@@ -62,7 +62,7 @@ def run(
     ] = None,
     rev: Annotated[
         list[str] | None,
-        what_option("--rev", "REV", "A commit, a range A..B or WORKTREE of your op's repository. Repeat to compare."),
+        what_option("--rev", "REV", "A commit or WORKTREE of your op's repository. Repeat to compare."),
     ] = None,
     fail_on: options.FailOn = None,
     shard: Annotated[

@@ -22,7 +22,7 @@ from pyopbench.cli.compare import report_sides
 from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.cli.report import write_report
 from pyopbench.engine import environments, plan, sides, stored_run
-from pyopbench.engine.pipeline import require_current, with_program
+from pyopbench.engine.pipeline import with_program
 from pyopbench.engine.verify import Finding, verify
 from pyopbench.judge import judge
 from pyopbench.model import formatting
@@ -75,8 +75,6 @@ def measure_and_report(run: OpenRun, options: judge.Judging, *, as_json: bool, f
         if run.has_several_sides:
             return report_sides(run, options, fail_on, as_json=as_json)
         stored_run.require_measured(run.measured[0])
-        if run.plan.pipeline is not None:
-            require_current(run)
         return write_report([run], run.folder, options, as_json=as_json, ended=ended)
 
 
@@ -101,7 +99,7 @@ def open_resumable(
     _require_own(folder, ops)
     names, own = read_ops(ops, inputs, seed_with)
     run = open_run(folder)
-    own = with_program(names[0] if names else "", own, program, stored_run.resume_command(run))
+    own = with_program(names[0] if names else "", own, program)
     run.own = own
     _ask(run, yes=yes)
     with sides.checkouts_of(run) as checkouts:

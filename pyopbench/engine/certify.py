@@ -8,12 +8,11 @@ long, and each is compared with the variant that it is made from.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec.structs import replace
 from scipy import stats
@@ -40,10 +39,13 @@ MODE = "node"
 DIRECTIONS = ("forward", "forward_backward")
 HOW = judge.Judging(BASELINE, MINIMUM_EFFECT)
 
-MOST_FALSE, LEAST_EQUIVALENT = 0.001, 0.95
-"""Of A/A controls: the share that may be found different, and the share to be found equivalent."""
-LEAST_FOUND = {5: 0.95, 10: 0.99}
-"""Percent of slowdown -> the share of such pairs that are to be called slower."""
+PROMISES: tuple[tuple[int, str, tuple[str, ...], Literal["at least", "at most"], float], ...] = (
+    (0, "A/A controls, found equivalent", ("equivalent",), "at least", 0.95),
+    (0, "A/A controls, found different", ("slower", "faster"), "at most", 0.001),
+    (5, "slowed by 5%, found", ("slower",), "at least", 0.95),
+    (10, "slowed by 10%, found", ("slower",), "at least", 0.99),
+)
+"""By how many percent pairs differ (0: A/A controls), the outcomes that are counted, and the share that is promised."""
 LEVEL = 0.95
 LEAST_LAUNCHES = 2
 """A pair that was measured in fewer has no interval, and so could not be judged at all."""
@@ -51,20 +53,12 @@ LEAST_LAUNCHES = 2
 
 @dataclass(frozen=True)
 class Trial:
-    """A run of controls, with its budget in seconds; of `percents`, 0 is the A/A control of each of `BASES`."""
+    """A run of controls; of `percents`, 0 is the A/A control of each of `BASES`."""
 
     ops: tuple[str, ...]
     sizes: tuple[int, ...]
     percents: tuple[int, ...]
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Extent:
-    """How much is measured: the runs of controls, and the settings of all."""
-
     settings: Settings
-    trials: tuple[Trial, ...]
 
 
 # To show a pair equal, or a slowdown by 5% to be above 3%, takes a standard error of about half a point. A second of
@@ -73,18 +67,16 @@ class Extent:
 # All get the same, and none is looked at before the end: what is resolved early would have been resolved cheaply, and
 # every interim analysis would ask more of all others.
 CONTROL_SETTINGS = replace(plan.FULL, first_rounds=450, rounds=450, until="end", group_seconds=3.5)
+_QUICK_SETTINGS = replace(CONTROL_SETTINGS, first_rounds=150, rounds=150, group_seconds=1.0)
 SIZES = (1, 1_000, 100_000)
-FULL = Extent(
-    CONTROL_SETTINGS,
-    (
-        Trial(("sinh", "relu"), SIZES, (0,), 1_100.0),
-        Trial(("log", "square"), SIZES, (0,), 1_100.0),
-        Trial(("sinh", "square", "log"), (1_000, 100_000), INJECTED, 700.0),
-    ),
+FULL = (
+    Trial(("sinh", "relu"), SIZES, (0,), replace(CONTROL_SETTINGS, budget_seconds=1_100.0)),
+    Trial(("log", "square"), SIZES, (0,), replace(CONTROL_SETTINGS, budget_seconds=1_100.0)),
+    Trial(("sinh", "square", "log"), (1_000, 100_000), INJECTED, replace(CONTROL_SETTINGS, budget_seconds=700.0)),
 )
-QUICK = Extent(
-    replace(CONTROL_SETTINGS, first_rounds=150, rounds=150, group_seconds=1.0),
-    (Trial(("sinh", "square"), (1, 100_000), (0,), 105.0), Trial(("sinh",), (1_000,), INJECTED, 75.0)),
+QUICK = (
+    Trial(("sinh", "square"), (1, 100_000), (0,), replace(_QUICK_SETTINGS, budget_seconds=105.0)),
+    Trial(("sinh",), (1_000,), INJECTED, replace(_QUICK_SETTINGS, budget_seconds=75.0)),
 )
 
 
@@ -120,23 +112,15 @@ class Figure:
         return self.hits >= promised if self.promise == "at least" else self.hits <= promised
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """The results on a machine; `environment` is that of the first run."""
-
-    created: str
-    command: tuple[str, ...]
-    environment: Mapping[str, Any]
-    figures: tuple[Figure, ...]
-
-
-def certify(folder: Path, extent: Extent, command: tuple[str, ...]) -> Generator[Event | Certificate, None, None]:
+def certify(
+    folder: Path, trials: Sequence[Trial], command: tuple[str, ...]
+) -> Generator[Event | tuple[Figure, ...], None, None]:
     """Measure how reliable pyopbench is here, and store the certificate in the folder of its runs.
 
-    Yields what happens, and the certificate at last; raises `NothingMeasured` if no A/A control was measured.
+    Yields what happens, and at last a figure for each promise; raises `NothingMeasured` if no A/A control was measured.
     """
     runs = []
-    for number, trial in enumerate(extent.trials, start=1):
+    for number, trial in enumerate(trials, start=1):
         names = controls(trial.percents)
         axes = Axes(
             ops=trial.ops,
@@ -146,29 +130,24 @@ def certify(folder: Path, extent: Extent, command: tuple[str, ...]) -> Generator
             directions=DIRECTIONS,
             parts=False,
         )
-        settings = replace(extent.settings, seed=number, budget_seconds=trial.seconds, pairs=names)
+        settings = replace(trial.settings, seed=number, pairs=names)
         with controls_found():
-            yield Busy(f"planning run {number} of {len(extent.trials)}")
+            yield Busy(f"planning run {number} of {len(trials)}")
             run = sides.begin(folder / f"controls-{number}", plan.Request(axes, settings, command))
             yield from measure(run, HOW)
         stored_run.require_measured(run.measured[0])
         runs.append(run)
     verdicts = [verdict for run in runs for verdict in judge.judge([run], HOW).verdicts]
-    figures = tuple(figure for percent in (0, *INJECTED) for figure in figures_of(verdicts, percent))
+    figures = figures_of(verdicts)
     if not figures[0].pairs:
         raise NothingMeasured(
             "cannot certify: no A/A control was measured in two launches",
             received=folder,
             hint=f"pyopbench report {folder}/controls-1 shows what failed; then certify again",
         )
-    certificate = Certificate(
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        command=command,
-        environment=runs[0].measured[0].side.environment,
-        figures=figures,
-    )
+    certificate = {"environment": runs[0].measured[0].side.environment, "figures": figures}
     write_atomically(folder / FILE, encode_in_lines(certificate))
-    yield certificate
+    yield figures
 
 
 def controls(percents: tuple[int, ...]) -> dict[str, str]:
@@ -191,29 +170,17 @@ def controls_found() -> Iterator[None]:
         os.environ.pop(PATH_VARIABLE) if before is None else os.environ.update({PATH_VARIABLE: before})
 
 
-def figures_of(verdicts: Iterable[Verdict], percent: int) -> Iterator[Figure]:
-    """Yield how the verdicts on pairs that truly differ by `percent` came out; 0 are A/A controls."""
-    names = controls((percent,))
-    outcomes = [
-        verdict.outcome
-        for verdict in verdicts
-        if verdict.launches >= LEAST_LAUNCHES and Case.from_id(verdict.case).variant in names
-    ]
-    if percent:
-        yield _figure(f"slowed by {percent}%, found", outcomes, ("slower",), "at least", LEAST_FOUND[percent])
-    else:
-        yield _figure("A/A controls, found equivalent", outcomes, ("equivalent",), "at least", LEAST_EQUIVALENT)
-        yield _figure("A/A controls, found different", outcomes, ("slower", "faster"), "at most", MOST_FALSE)
-
-
-def _figure(
-    what: str, outcomes: Sequence[str], counted: Sequence[str], promise: Literal["at least", "at most"], share: float
-) -> Figure:
-    hits, pairs = sum(outcome in counted for outcome in outcomes), len(outcomes)
-    is_least = promise == "at least"
-    bound = 0.0 if is_least else 1.0
-    if pairs:
-        test = stats.binomtest(hits, pairs, alternative="greater" if is_least else "less")
-        interval = test.proportion_ci(LEVEL, method="exact")
-        bound = float(interval.low if is_least else interval.high)
-    return Figure(what, hits, pairs, promise, share, bound)
+def figures_of(verdicts: Iterable[Verdict]) -> tuple[Figure, ...]:
+    """Return how the verdicts on pairs came out, a figure for each promise."""
+    judged = [(Case.from_id(one.case).variant, one.outcome) for one in verdicts if one.launches >= LEAST_LAUNCHES]
+    figures = []
+    for percent, what, counted, promise, share in PROMISES:
+        outcomes = [outcome for variant, outcome in judged if variant in controls((percent,))]
+        hits, pairs = sum(outcome in counted for outcome in outcomes), len(outcomes)
+        bound = 0.0 if promise == "at least" else 1.0
+        if pairs:
+            test = stats.binomtest(hits, pairs, alternative="greater" if promise == "at least" else "less")
+            interval = test.proportion_ci(LEVEL, method="exact")
+            bound = float(interval.low if promise == "at least" else interval.high)
+        figures.append(Figure(what, hits, pairs, promise, share, bound))
+    return tuple(figures)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module, metadata
-from pathlib import Path
+from importlib import import_module
 from typing import Any
 
 import pyopbench
-from pyopbench.engine import environments, git
+from pyopbench.engine import environments
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker
 from pyopbench.model import files, formatting, machine
 from pyopbench.model.case import GPU
-from pyopbench.model.errors import BadInput, WorkerLost
-from pyopbench.model.syntax import which_ruff
+from pyopbench.model.errors import WorkerLost
 
 FOR_REPORTS = ("altair", "jinja2", "msgspec", "pandas", "scipy", "vl_convert")
 """Modules of the extra `report`; vl-convert draws the charts, so no browser is needed."""
@@ -105,31 +101,22 @@ def _check_programs() -> Iterator[Check]:
     except ImportError as error:
         lack = f"{error}: pip install 'pyopbench[report]'"
     yield Check("reports, charts", "run, report, history", "needs no browser", lack)
-    version = git.ask(Path.cwd(), "--version") or ""
-    numbers = re.search(r"(\d+)\.(\d+)", version)
-    is_recent = numbers is not None and (int(numbers[1]), int(numbers[2])) >= git.OLDEST
-    oldest = ".".join(map(str, git.OLDEST))
-    lack = f"git {oldest} or later is not installed; on Debian or Ubuntu: apt-get install git"
-    yield Check("git", "--rev", version, "" if is_recent else lack)
-    try:
-        yield Check("uv", "--tf, --with, --python", _version_of(environments.find_uv()))
-    except BadInput as error:
-        yield Check("uv", "--tf, --with, --python", "", f"{error.in_a_line}; {error.hint}")
-    try:
-        yield Check("Dask", "fleet", metadata.version("distributed"))
-    except metadata.PackageNotFoundError:
-        yield Check("Dask", "fleet", "", "distributed is not installed: pip install 'pyopbench[fleet,report]'")
-    ruff = which_ruff()
-    lack = "" if ruff else "Ruff is not installed, so written ports are not formatted: pip install ruff"
-    yield Check("Ruff", "port: format", _version_of(ruff) if ruff else "", lack)
+    for name, needed_by, word, fix in (
+        ("git", "--rev", "git", "on Debian or Ubuntu: apt-get install git"),
+        ("uv", "--tf, --with, --python", "uv", "pip install uv"),
+        ("Dask", "fleet", "dask-scheduler", "pip install 'pyopbench[fleet,report]'"),
+        ("Ruff", "port: format", "ruff", "pip install ruff"),
+    ):
+        program = environments.which(word)
+        found, lack = (_version_of(program), "") if program else ("", f"{name} is not installed: {fix}")
+        yield Check(name, needed_by, found, lack)
 
 
 def _version_of(program: str) -> str:
     try:
-        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=5.0, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+        return environments.output_of([program, "--version"]).partition("\n")[0] or program
+    except environments.ProgramFailed:
         return program
-    return done.stdout.strip().partition("\n")[0] or program
 
 
 def _check_machine(governor: str | None) -> Iterator[Check]:

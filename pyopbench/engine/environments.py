@@ -14,7 +14,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
@@ -85,25 +85,18 @@ def find_interpreter(name: str | None) -> Interpreter:
     """Return the Python that is named by its path or version; the one that runs this if None."""
     if name is None:
         return Interpreter(Path(sys.executable), sys.version_info[:2], has_tensorflow=True)
-    # Not resolved: the link of an environment is what makes it one.
-    path = str(Path(name).expanduser().absolute()) if os.sep in name else _output_of([find_uv(), *FIND, "--", name])
     try:
-        major, minor, has_tensorflow = map(int, _output_of([path, "-I", "-c", DESCRIBE]).split())
-    except ValueError as error:
+        # Not resolved: the link of an environment is what makes it one.
+        is_path = os.sep in name
+        path = str(Path(name).expanduser().absolute()) if is_path else output_of([find_uv(), *FIND, "--", name])
+        major, minor, has_tensorflow = map(int, output_of([path, "-I", "-c", DESCRIBE]).split())
+    except (ProgramFailed, ValueError) as error:
         raise BadInput(
             "there is no such Python on this machine",
             received=f"--python {name}",
             hint="name an interpreter, such as /usr/bin/python3.12, or a version that is installed, such as 3.12",
         ) from error
     return Interpreter(Path(path), (major, minor), bool(has_tensorflow))
-
-
-def _output_of(command: Sequence[str]) -> str:
-    """Return what a command prints, or nothing where it fails."""
-    with suppress(OSError, subprocess.TimeoutExpired):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=DESCRIBE_SECONDS, check=False)
-        return "" if done.returncode else done.stdout.strip()
-    return ""
 
 
 def _folder_of(environment: Environment) -> Path | None:
@@ -160,16 +153,17 @@ def _install(environment: Environment, folder: Path) -> None:
     (folder / COMPLETE).touch()
 
 
+def which(name: str) -> str | None:
+    """Return the path of a program: next to this Python, or on PATH."""
+    return shutil.which(name, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+
+
 def find_uv() -> str:
-    """Return the path of uv: next to this Python, or on PATH."""
-    beside = Path(sys.executable).with_name("uv")
-    program = str(beside) if beside.exists() else shutil.which("uv")
+    """Return the path of uv; raises `BadInput` if there is none."""
+    program = which("uv")
     if program is None:
-        raise BadInput(
-            "uv, which creates environments for other TensorFlow versions, is not installed",
-            received=f"neither {beside} nor uv on PATH",
-            hint="pip install uv",
-        )
+        what = "uv, which creates environments for other TensorFlow versions, is not installed"
+        raise BadInput(what, received=f"no uv next to {sys.executable} or on PATH", hint="pip install uv")
     return program
 
 
@@ -177,19 +171,34 @@ def _run(command: Sequence[str]) -> None:
     # Its own environment variables would have uv install somewhere else.
     variables = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
     try:
+        output_of(command, INSTALL_SECONDS, variables)
+    except ProgramFailed as error:
+        hint = f"it needs a package index and about {INSTALLED_GB} GB of cache; try it by hand: {shlex.join(command)}"
+        raise BadInput("cannot create the environment", received=str(error), hint=hint) from error
+
+
+class ProgramFailed(Exception):
+    """A program failed, was not there or took too long; its last words."""
+
+
+def output_of(
+    command: Sequence[str], seconds: float = DESCRIBE_SECONDS, variables: Mapping[str, str] | None = None
+) -> str:
+    """Return what a program prints, without space around it; `variables` are its environment, None for this one's.
+
+    Raises:
+        ProgramFailed: it fails, cannot be started or takes more than so many seconds.
+    """
+    try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False, env=variables
+            command, capture_output=True, text=True, errors="replace", timeout=seconds, check=True, env=variables
         )
-        if not done.returncode:
-            return
-        message = " ".join(line.strip() for line in done.stderr.strip().splitlines()[-3:]) or "no message"
-    except subprocess.TimeoutExpired:
-        message = f"uv took longer than {INSTALL_SECONDS} s"
-    raise BadInput(
-        "cannot create the environment",
-        received=message,
-        hint=f"it needs a package index and about {INSTALLED_GB} GB of cache; try it by hand: {shlex.join(command)}",
-    )
+    # A null character is a ValueError: no program can get it.
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        words = error.stderr if isinstance(error, subprocess.CalledProcessError) else str(error)
+        last = [line.strip() for line in words.strip().splitlines()[-3:]]
+        raise ProgramFailed(" ".join(last) or "no message") from error
+    return done.stdout.strip()
 
 
 def package_folder() -> Path:

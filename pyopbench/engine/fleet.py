@@ -12,9 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pyopbench.model.child_process import die_with_parent
 from pyopbench.model.errors import BadInput, NothingMeasured, WorkerLost
@@ -33,24 +31,17 @@ RESULTS = (RUN_FILE, SAMPLES_FILE)
 SHARDS, MERGED = "shards", "merged"
 
 
-@dataclass(frozen=True)
-class ShardResults:
-    """What a worker sends back: its host, the exit code of the run, and the files of the results by their paths."""
-
-    host: str
-    code: int
-    files: Mapping[str, bytes]
-
-
 class ShardFailed(Exception):
     """A shard could not be measured; the end of what its process printed."""
 
 
-def run_shard(shard: int, of: int, words: Sequence[str], files: Mapping[str, bytes]) -> ShardResults:
+def run_shard(
+    shard: int, of: int, words: Sequence[str], files: Mapping[str, bytes]
+) -> tuple[str, int, dict[str, bytes]]:
     """Measure shard `shard` of `of`, from 1, in a process of its own. Dask calls this on its workers.
 
-    `words` are those of `pyopbench run`, and `files` what they name, by relative path. Raises `ShardFailed` if nothing
-    was measured, so that Dask tries again.
+    `words` are those of `pyopbench run`, and `files` what they name, by relative path. Returns the host's name, the
+    exit code of the run, and the files of its results. Raises `ShardFailed` if nothing was measured: Dask tries again.
     """
     with tempfile.TemporaryDirectory(prefix="pyopbench-shard-") as name:
         folder, results = Path(name), Path(name) / "results"
@@ -68,8 +59,7 @@ def run_shard(shard: int, of: int, words: Sequence[str], files: Mapping[str, byt
         )
         if done.returncode > 1 or done.returncode < 0:  # 1: a variant is wrong, or slower than it may be
             raise ShardFailed(f"{host_name()}: {done.stdout[-2000:].strip()}")
-        content_of = {name: (results / name).read_bytes() for name in RESULTS}
-        return ShardResults(host_name(), done.returncode, content_of)
+        return host_name(), done.returncode, {name: (results / name).read_bytes() for name in RESULTS}
 
 
 def take_files(words: Sequence[str]) -> tuple[list[str], dict[str, bytes]]:
@@ -102,12 +92,9 @@ def measure_shards(
 ) -> tuple[Merging, bool]:
     """Measure a plan on the workers of a scheduler, and merge its shards; was a variant wrong in one, or a regression?
 
-    Args:
-        scheduler: address of it, for example `tls://host:8786`.
-        words: of `pyopbench run`, besides the shard and the folder.
-        folder: new; each shard is written to `shards/N` as it arrives, and all are merged into `merged`.
-        shards: how many; None for one on each worker that has the resource `measure`.
-        say: called with a line when a shard has arrived, or failed.
+    `words` are those of `pyopbench run`, besides the shard and the folder. Each shard is written to `shards/N` of a new
+    folder as it arrives, and all are merged into `merged`; without a number of them there is one for each worker that
+    has the resource `measure`. `say` is called with a line when a shard has arrived, or failed.
     """
     try:
         from distributed import Client, as_completed
@@ -125,7 +112,12 @@ def measure_shards(
             "the Dask scheduler cannot be reached", received=f"{scheduler}: {error}", hint="check --scheduler"
         ) from error
     with client:
-        many = shards or _count_workers(client)
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+        many = shards or sum(RESOURCE in worker["resources"] for worker in workers)
+        if not many:
+            hint = f"start them with: dask worker ADDRESS --nthreads 1 --resources {RESOURCE}=1; or name --shards N"
+            what = f"no worker of the scheduler has the resource {RESOURCE}"
+            raise NothingMeasured(what, received=f"{len(workers)} workers", hint=hint)
         futures = client.map(
             run_shard,
             range(1, many + 1),
@@ -136,21 +128,20 @@ def measure_shards(
             retries=RETRIES,
             pure=False,
         )
-        numbers = {future.key: number for number, future in enumerate(futures, 1)}
         arrived, is_wrong = list[Path](), False
         for future in as_completed(futures):
-            number = numbers[future.key]
+            number = 1 + futures.index(future)
             if future.status != "finished":
                 say(f"shard {number} failed: {future.exception()}")
                 continue
-            results: ShardResults = future.result()
+            host, code, results = future.result()
             place = folder / SHARDS / str(number)
             place.mkdir(parents=True)
-            for name, content in results.files.items():
+            for name, content in results.items():
                 write_atomically(place / name, content)
             arrived.append(place)
-            is_wrong = is_wrong or results.code != 0
-            say(f"shard {number} arrived from {results.host}, {len(arrived)} of {many}")
+            is_wrong = is_wrong or code != 0
+            say(f"shard {number} arrived from {host}, {len(arrived)} of {many}")
             future.release()
     if not arrived:
         raise NothingMeasured(
@@ -159,16 +150,3 @@ def measure_shards(
             hint="try one on a worker by hand: pyopbench run with the same options and --shard 1/N",
         )
     return merge(arrived, folder / MERGED), is_wrong
-
-
-def _count_workers(client: Any) -> int:
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    many = sum(RESOURCE in worker["resources"] for worker in workers)
-    if not many:
-        raise NothingMeasured(
-            f"no worker of the scheduler has the resource {RESOURCE}",
-            received=f"{len(workers)} workers",
-            hint=f"start workers with: dask worker ADDRESS --nthreads 1 --resources {RESOURCE}=1; "
-            "with --shards N, they may join later",
-        )
-    return many

@@ -6,7 +6,6 @@ A worker that crashes or hangs raises `worker_process.CaseLost`; `RemainingWork.
 from __future__ import annotations
 
 import random
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -126,9 +125,8 @@ class RemainingWork:
         """
         op = Case.from_id(self.planned[group][0]).op
         ports = [to_builtins(line) for line in self._ports.values() if line.op == op]
-        request: dict[str, Any] = {}
-        if ports:
-            request["ports"] = [{key: port[key] for key in port if key not in ("kind", "launch")} for port in ports]
+        files = [{key: port[key] for key in port if key not in ("kind", "launch")} for port in ports]
+        request: dict[str, Any] = {"ports": files}
         plan = self.side.plan.pipeline
         if plan is not None:
             current = self.side.side.current
@@ -145,9 +143,8 @@ class RemainingWork:
         What several workers have prepared at once may fail in each of them: that is stored once.
         """
         if isinstance(line, FAILING):
-            fresh = {failure.case: failure for failure in line.failures if failure.case not in self.failed}
-            refused = _refused_gradients(fresh.values(), self.side.side.cases)
-            fresh = {**{one.case: one for one in refused if one.case not in self.failed}, **fresh}
+            refused = _refused_gradients(line.failures, self.side.side.cases)
+            fresh = {failure.case: failure for failure in (*refused, *line.failures) if failure.case not in self.failed}
             line = structs.replace(line, failures=list(fresh.values()))
         self._note(line)
         self.side.append(line)
@@ -214,13 +211,9 @@ def _refused_gradients(failures: Iterable[Failure], cases: Iterable[str]) -> lis
 
     To find out takes long where XLA refuses, because it compiles first: 10 s for sparse_conv_q with its gradient.
     """
-    reasons = {
-        Case.from_id(one.case): one
-        for one in failures
-        if one.status == "unsupported" and Case.from_id(one.case).direction == "forward"
-    }
-    gradients = [case for case in map(Case.from_id, cases) if case.direction != "forward"] if reasons else []
-    return [replace(reasons[one.forward_pass], case=one.id) for one in gradients if one.forward_pass in reasons]
+    reasons = {failure.case: failure for failure in failures if failure.status == "unsupported"}
+    tried = [case for case in map(Case.from_id, cases) if case.direction != "forward"] if reasons else []
+    return [replace(reasons[case.forward_pass.id], case=case.id) for case in tried if case.forward_pass.id in reasons]
 
 
 def _blamed(case: Case) -> tuple[str, ...]:
@@ -244,15 +237,8 @@ def _open_groups(planned: Mapping[str, Sequence[str]], open_cases: Iterable[str]
 class Launch:
     """A worker process and the groups of one placement that it has prepared."""
 
-    def __init__(
-        self,
-        work: RemainingWork,
-        number: int,
-        groups: Sequence[str],
-        heard: threading.Event,
-        clock: Callable[[], float],
-    ) -> None:
-        """Plan to prepare some groups; `heard` is set whenever the worker has said something.
+    def __init__(self, work: RemainingWork, number: int, groups: Sequence[str], clock: Callable[[], float]) -> None:
+        """Plan to prepare some groups.
 
         Workers of other sides and placements have the same `number` as the one that their rows are compared with.
         """
@@ -264,7 +250,7 @@ class Launch:
         self.seconds: float | None = None  # from its start until everything was prepared
         self.is_lost = False  # while it sampled; or there was nothing to prepare
         self._was_killed = False
-        self._groups, self._heard, self._clock = list(groups), heard, clock
+        self._groups, self._clock = list(groups), clock
         self._worker: Worker | None = None
         self._began = clock()
         self._asked = 0.0
@@ -274,6 +260,11 @@ class Launch:
         most = self.work.settings.rounds
         groups = [] if self.is_lost else self.prepared
         return [group for group in groups if self.rounds.get(group, 0) < most and self.work.cases(group)]
+
+    def fileno(self) -> int:
+        """Return the descriptor that is readable when the worker has said something."""
+        assert self._worker is not None
+        return self._worker.fileno()
 
     def close(self) -> None:
         """End the worker. May be called twice."""
@@ -294,7 +285,7 @@ class Launch:
         self.is_lost = not self.todo
         if not self.is_lost:
             timeout, hides_gpu = self.work.settings.case_timeout_seconds, self.placement != GPU
-            self._worker = Worker(timeout, heard=self._heard, hides_gpu=hides_gpu, **self.work.worker)
+            self._worker = Worker(timeout, waits=False, hides_gpu=hides_gpu, **self.work.worker)
 
     def go_on(self) -> bool:
         """Process the answer of the worker, if any, and send the next request; return whether everything is prepared.
@@ -333,12 +324,19 @@ class Launch:
         """Store the answer of the worker: that it has started, or that a group is prepared."""
         assert self._worker is not None
         if "environment" in answer:
-            _require_same(self.work.side.side.environment, self._worker.environment)
+            for key in SAME_WHEN_RESUMED:
+                then, now = self.work.side.side.environment.get(key), self._worker.environment.get(key)
+                if then != now:
+                    raise BadInput(
+                        f"the run was started with a different {key}, so new measurements could not be compared",
+                        received=f"{now} now, {then} in {RUN_FILE}",
+                        hint="resume it where it was started, or start a new run",
+                    )
             environment = {**self._worker.environment, "host": host_name(), "placement": self.placement}
             self.work.append(LaunchLine(launch=self.number, environment=environment))
             return
         group = self.todo.pop(0)
-        ports = [convert({**port, "launch": self.number}, PortLine, "worker") for port in answer.get("ports", ())]
+        ports = [line_of_answer(PortLine, port, launch=self.number) for port in answer.get("ports", ())]
         self.work.keep_ports(ports)
         seconds = self._clock() - self._asked
         self.work.append(line_of_answer(PreparedLine, answer, launch=self.number, group=group, seconds=seconds))
@@ -386,16 +384,5 @@ class Launch:
 
 
 def line_of_answer(kind: type[L], answer: Mapping[str, Any], **known: Any) -> L:
-    """Build a line from the matching keys of a worker's answer and from `known`."""
-    keys = [field.encode_name for field in structs.fields(kind)]
-    return convert({**{key: answer[key] for key in keys if key in answer}, **known}, kind, "the worker's answer")
-
-
-def _require_same(planned: Mapping[str, Any], imported: Mapping[str, Any]) -> None:
-    for key in SAME_WHEN_RESUMED:
-        if planned.get(key) != imported.get(key):
-            raise BadInput(
-                f"the run was started with a different {key}, so new measurements could not be compared",
-                received=f"{imported.get(key)} now, {planned.get(key)} in {RUN_FILE}",
-                hint="resume it where it was started, or start a new run",
-            )
+    """Build a line from a worker's answer, whose other keys are ignored, and from `known`."""
+    return convert({**answer, **known}, kind, "the worker's answer")

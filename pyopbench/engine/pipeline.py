@@ -10,7 +10,6 @@ from typing import Any
 from msgspec import structs
 
 from pyopbench.engine import plan
-from pyopbench.engine.stored_run import failures_in
 from pyopbench.engine.worker_process import CaseLost, Worker
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, STEP_ELEMENTS
 from pyopbench.model.case import BASELINE, DTYPES, MINIMUM_EFFECT, Axes
@@ -20,7 +19,7 @@ from pyopbench.model.machine import usable_cores
 from pyopbench.model.own_target import OwnOps, read_program
 from pyopbench.store.json_file import convert
 from pyopbench.store.run import OpenRun, create, require_new
-from pyopbench.store.types import GroupLine, PipelinePlan, Settings, builtin_catalogue
+from pyopbench.store.types import PipelinePlan, Settings, builtin_catalogue
 
 MOST_LAUNCHES = 8
 BUDGET_SECONDS = 75.0
@@ -54,7 +53,6 @@ class PipelineRequest:
     launches: int | None = None  # at the most; None for as many as there is time for, up to `MOST_LAUNCHES`
     budget_seconds: float = BUDGET_SECONDS
     timeout_seconds: float = TIMEOUT_SECONDS
-    seed: int = 0
     step_seconds: float = 0.0  # that a training step takes for each of its elements; 0 where that is not known
     step_elements: int = STEP_ELEMENTS
     minimum_effect: float = MINIMUM_EFFECT
@@ -69,7 +67,6 @@ class PipelineRequest:
         rounds = int(FEWEST_ROUNDS * self.budget_seconds / BUDGET_SECONDS)
         return Settings(
             baseline=self.baseline,
-            seed=self.seed,
             launches=self.launches or MOST_LAUNCHES,
             first_rounds=1,  # what is far from the best is seen by then
             rounds=min(max(rounds, FEWEST_ROUNDS), MOST_ROUNDS),
@@ -96,19 +93,14 @@ def _check(request: PipelineRequest) -> None:
         )
 
 
-def with_program(name: str, own: OwnOps, program: str, command: str = "") -> OwnOps:
-    """Return the own op of a run, `name`, with the program in which it is measured, as typed, if there is one.
-
-    `command` is what to suggest for a run that exists already.
-    """
+def with_program(name: str, own: OwnOps, program: str) -> OwnOps:
+    """Return the own op of a run, `name`, with the program in which it is measured, as typed, if there is one."""
     if not program:
         return own
     if name not in own:
-        raise BadInput(
-            "--program needs an op of your own",
-            received=f"--program {program} with " + (f"the built-in op {name}" if name else "no op"),
-            hint=command or f"pyopbench pipeline my_op.py --program {program}",
-        )
+        received = f"--program {program} with " + (f"the built-in op {name}" if name else "no op")
+        hint = f"name its file, for example my_op.py --program {program}"
+        raise BadInput("--program needs an op of your own", received=received, hint=hint)
     return {name: replace(own[name], program=read_program(program))}
 
 
@@ -156,16 +148,3 @@ def _ask_for_plan(request: PipelineRequest, settings: Mapping[str, Any]) -> dict
             hint="`pyopbench verify` shows why",
         )
     return answer
-
-
-def require_current(run: OpenRun) -> None:
-    """Check that the current callback was measured; raises `NothingMeasured` if there is nothing to compare with."""
-    (side,) = run.measured
-    current = side.side.current
-    if any(isinstance(line, GroupLine) and line.samples.get(current.id) for line in side.lines):
-        return
-    raise NothingMeasured(
-        "the current callback could not be measured in a pipeline",
-        received=next((one.reason for one in failures_in(side) if one.case == current.id), "no block of it"),
-        hint="fix that, or choose another callback with --baseline",
-    )

@@ -13,7 +13,7 @@ from typing import Any
 import pyopbench
 from pyopbench.engine import environments
 from pyopbench.engine.plan import ask_for_plan, require_cases, require_gpu
-from pyopbench.engine.worker_process import CaseLost, Worker, ask_each
+from pyopbench.engine.worker_process import Worker, ask_each
 from pyopbench.model.case import GPU, SIMULATED, Axes, Case
 from pyopbench.model.errors import NothingMeasured, WorkerLost
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
@@ -45,20 +45,16 @@ def count(
     planned = [Case.from_id(key) for key in plan["cases"]]
     sizes = {case.op: max(other.size for other in planned if other.op == case.op) for case in planned}
     cases = [replace(case, placement=DEVICES[device]) for case in planned if case.size == sizes[case.op]]
-
-    def request(case: Case) -> dict[str, str]:
-        return {"do": "count_copies", "case": case.id}
-
+    asked = [(case, {"do": "count_copies", "case": case.id}) for case in cases]
     rows: list[dict[str, Any]] = []
     failures: list[dict[str, str]] = []
     done = 0
     show(done, len(cases))
     try:
-        for case, answer in ask_each(cases, request, lambda: _open_device(device, tf, own)):
-            if isinstance(answer, CaseLost):
-                failures.append({**_names(case), "status": answer.status, "reason": answer.reason})
-            elif "failure" in answer:
-                failures.append({**_names(case), **{key: answer["failure"][key] for key in ("status", "reason")}})
+        for case, answer in ask_each(asked, lambda: _open_device(device, tf, own)):
+            if "failure" in answer:
+                failed = answer["failure"]
+                failures.append({**_names(case), "status": failed["status"], "reason": failed["reason"]})
             else:
                 rows += [{**_names(case), **row} for row in answer["rows"]]
             done += 1
@@ -90,9 +86,9 @@ def _open_device(device: str, tf: str | None, own: OwnOps) -> Worker:
     try:
         if device == GPU:
             require_gpu(worker)
-        answer = worker.ask({"do": "device", "placement": DEVICES[device]})
-        if answer["reason"]:
-            raise WorkerLost(answer["reason"])
+        reason = worker.ask({"do": "device", "placement": DEVICES[device]})["reason"]
+        if reason:
+            raise WorkerLost(reason)
     except BaseException:
         worker.close()
         raise

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import structs
 
 import pyopbench
-from pyopbench.engine import environments, git, revisions
+from pyopbench.engine import environments, git
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker
 from pyopbench.model.case import (
     BASELINE,
@@ -65,25 +65,22 @@ def settings_for(
     *,
     launches: int | None = None,
     budget_seconds: float | None = None,
-    compares: bool = False,
+    sides: int = 1,
 ) -> Settings:
     """Return the settings of a quick run or of a full one, with what is not None in place of the usual.
 
-    Where sides are compared within a budget, there are as many launches and rounds as it allows.
+    The usual budget is for each of so many sides. Where sides are compared within a budget, there are as many launches
+    and rounds as it allows.
     """
     usual = QUICK if axes.quick else FULL
     if budget_seconds is None and usual.budget_seconds is not None:
         named = QUICK_OP_SECONDS * len(axes.ops) or usual.budget_seconds
-        times = (THREADS_TIMES if axes.threads else 1) * len(axes.placements)
+        times = (THREADS_TIMES if axes.threads else 1) * len(axes.placements) * sides
         budget_seconds = min(named, usual.budget_seconds) * times
-    if budget_seconds is not None and compares and launches is None:
+    if budget_seconds is not None and sides > 1 and launches is None:
         usual = structs.replace(usual, launches=UNLIMITED, rounds=UNLIMITED)
-    return structs.replace(
-        usual,
-        baseline=baseline,
-        launches=launches or usual.launches,
-        budget_seconds=budget_seconds,
-    )
+    launches = launches or usual.launches
+    return structs.replace(usual, baseline=baseline, launches=launches, budget_seconds=budget_seconds)
 
 
 @dataclass(frozen=True)
@@ -101,7 +98,6 @@ class Request:
     revisions: tuple[str, ...] = ()
     fail_on: str | None = None  # as the option
     minimum_effect: float = MINIMUM_EFFECT  # the smallest difference that counts, as a share
-    each_has_budget: bool = False  # does the budget apply to each side, rather than to all together?
 
 
 def new_folder() -> Path:
@@ -157,11 +153,9 @@ def plan_in(worker: Worker, axes: Axes, environment: Environment = HERE, *, comp
     answer = worker.ask({"do": "plan", "axes": asdict(axes), "compile": compiles})
     require_loaded(answer)
     imported = answer.get("environment", {})
-    wanted = dict(pin.split("==") for pin in environment.packages)
-    if environment.tf is not None:
-        wanted["tensorflow"] = environment.tf
-    for name, version in wanted.items():
-        if name in imported and imported[name] != version:
+    pins = [*environment.packages, *([] if environment.tf is None else [f"tensorflow=={environment.tf}"])]
+    for name, version in (pin.split("==") for pin in pins):
+        if imported.get(name, version) != version:
             raise BadInput(
                 f"the worker imports another {name} than the one you chose",
                 received=f"{imported[name]}, for {environment.text}",
@@ -208,7 +202,7 @@ def side_of(
 ) -> Side:
     """Return a side as its worker has planned it; the own ops are those of the working tree."""
     measured = own if checkout is None else checkout.moved_ops(own)
-    revision_of = revisions.find_checked_out_commits(own) if checkout is None else {}
+    revision_of = git.find_checked_out_commits(own) if checkout is None else {}
     return Side(
         tf=environment.tf,
         packages=environment.packages,
@@ -299,19 +293,14 @@ def costs_of(sides: Sequence[Side]) -> dict[str, int]:
 
 
 def balance(costs: Mapping[str, int], many: int, seed: int) -> list[list[str]]:
-    """Divide units into parts of about equal cost: the most expensive first, each to the cheapest shard so far.
+    """Deal units out to parts, the most expensive first: no two parts differ by more than that one costs.
 
-    No part then costs more than 4/3 of what the best division comes to. Units of equal cost are drawn in random
-    order. Source: R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17 (1969) 416-429.
+    Units of equal cost are drawn in random order.
     """
     units = sorted(costs)
     random.Random(f"shards/{seed}").shuffle(units)
-    loads, parts = [0] * many, [list[str]() for _ in range(many)]
-    for unit in sorted(units, key=lambda unit: -costs[unit]):
-        place = min(range(many), key=lambda part: (loads[part], len(parts[part]), part))
-        loads[place] += costs[unit]
-        parts[place].append(unit)
-    return [sorted(part) for part in parts]
+    units.sort(key=lambda unit: -costs[unit])
+    return [sorted(units[part::many]) for part in range(many)]
 
 
 def plan_hash(sides: Sequence[Side], settings: Settings, parts: Sequence[Sequence[str]]) -> str:

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import keyword
 import os
-import shlex
 import statistics
 import subprocess
 import sys
@@ -60,16 +59,10 @@ def write_port(  # noqa: PLR0913 - the last two are for tests, which have Tensor
     ask: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     test: Callable[[Path, str, float], dict[str, Any]] | None = None,
 ) -> WrittenPort:
-    """Write a port of an own op, and its test next to it, if that passes.
+    """Write a port of an own op to a new file, and its test next to it, if that passes within so many seconds.
 
-    Args:
-        target: the op.
-        variant: of which kind it is; one of `WRITABLE`, or the key of an arrangement.
-        out: the new file; its test is `test_` and its name.
-        timeout_seconds: how long the test may take.
-        timed_seconds: for how long port and current callback are timed at each size of the test; 0 for not at all.
-        ask: answers a request; a worker if None.
-        test: runs a test; `run_test` if None.
+    The variant is one of `WRITABLE`, or the key of an arrangement. Port and current callback are timed for
+    `timed_seconds` at each size of the test; not at all if that is 0.
 
     Raises:
         BadInput: the file is there already, or no port can be written, with the user's line.
@@ -151,12 +144,10 @@ def _check(variant: str, out: Path, test: Path) -> None:
             received=out,
             hint="for example --out ported.py",
         )
-    if not out.parent.is_dir():
-        hint = f"create the folder first: mkdir -p {shlex.quote(str(out.parent))}"
-        raise BadInput("no such folder", received=out, hint=hint)
     for path in (out, test):
-        if os.path.lexists(path):
-            raise BadInput("the file already exists", received=path, hint="choose another name, or move it away")
+        if os.path.lexists(path) or not path.parent.is_dir():
+            hint = "choose a name that is not taken, in a folder that is there"
+            raise BadInput("a port and its test are new files", received=path, hint=hint)
 
 
 def _require_written(answer: dict[str, Any], target: Target, variant: str) -> None:

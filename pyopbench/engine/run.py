@@ -11,13 +11,13 @@ from __future__ import annotations
 import itertools
 import math
 import random
-import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from multiprocessing.connection import wait
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from pyopbench.engine import environments, sides, verify
 from pyopbench.engine.launch import Launch, RemainingWork
@@ -88,6 +88,8 @@ class Analysed:
 Event: TypeAlias = Busy | Progress | Analysed | EndedLine
 """The last is the end of the side that has fewest launches."""
 
+T = TypeVar("T")
+
 Analyse: TypeAlias = Callable[[int, int], tuple[Mapping[str, frozenset[str]], str]]
 """Called with the launches so far and the maximum; returns the open cases by the label of each side, and a sentence
 on the result."""
@@ -102,17 +104,13 @@ def measure(
 ) -> Generator[Event, None, None]:
     """Measure the rest of a run; the measurements are stored, and kept in the run. Yield what happens.
 
-    Args:
-        run: that was planned, in memory.
-        judging: how interim analyses judge, and what is required of ports.
-        analyse: the interim analysis; `judge_open` unless tests decide what is left open.
-        clock: returns seconds.
+    `judging` says how interim analyses judge, and what is required of ports; tests pass an analysis and a clock.
 
     Raises:
         BadInput: another process measures into the folder, or the environment differs from when the run began.
         WorkerLost: a worker could not be started; what was measured before is stored.
     """
-    with sides.checkouts_of(run) as checkouts, ExitStack() as locks:
+    with sides.checkouts_of(run) as checkouts, run.locked():
         yield Busy("starting")  # a version of TensorFlow that is gone from the cache is installed again
         workers: list[dict[str, Any]] = [
             {
@@ -122,7 +120,6 @@ def measure(
             }
             for measured in run.measured
         ]
-        locks.enter_context(run.locked())
         if judging.requires:
             yield Busy("trying requirements")
             for measured, worker in zip(run.measured, workers, strict=True):
@@ -198,7 +195,7 @@ class _Loop:
     def _prepare_batch(self, workers: ExitStack) -> Generator[Event, None, list[Launch]]:
         """Start workers, and return those that are warm."""
         began, left = self._spent, self._left
-        waiting, heard = self._plan_batch()
+        waiting = self._plan_batch()
         active, batch = list[Launch](), list[Launch]()
         while active or waiting:
             while waiting and len(active) < len(usable_cores()) and self._may_join(waiting, batch, began, left):
@@ -209,8 +206,7 @@ class _Loop:
                 batch.append(launch)
             if waiting and not active:
                 break  # for more there is no room or no time
-            heard.wait(SILENT_SECONDS)
-            heard.clear()
+            wait([launch.fileno() for launch in active if not launch.is_lost], SILENT_SECONDS)
             for launch in list(active):
                 todo = len(launch.todo)
                 if launch.go_on():
@@ -222,12 +218,8 @@ class _Loop:
         self._launch_seconds = max((launch.seconds or 0.0 for launch in warm), default=0.0)
         return warm
 
-    def _plan_batch(self) -> tuple[list[Launch], threading.Event]:
-        """Return the launches of a batch, ordered by number, and the event that their workers set.
-
-        Launches are compared number by number: a group gets one that it lacks on any side.
-        """
-        heard = threading.Event()
+    def _plan_batch(self) -> list[Launch]:
+        """Return the launches of a batch by number, as compared: a group gets one that it lacks on any side."""
         first = 1 + max((number for work in self._works for number in work.launches), default=-1)
         # Of pipelines, the first launch alone shows which arrangements are far from the best.
         most = 1 if any(work.is_in_pipeline and not work.launches for work in self._works) else MOST_WORKERS
@@ -236,8 +228,8 @@ class _Loop:
             needed = {group for work in self._works for group in work.open if work.needs(group) > row}
             for work in self._works:
                 groups = by_placement(group for group in work.open if group in needed and work.cases(group))
-                planned += [Launch(work, first + row, here, heard, self._now) for here in groups.values()]
-        return planned, heard
+                planned += [Launch(work, first + row, here, self._now) for here in groups.values()]
+        return planned
 
     def _may_join(self, waiting: Sequence[Launch], batch: Sequence[Launch], began: float, left: float) -> bool:
         """Whether the next launch may start: it completes a number that has started, or there is room and time."""
@@ -407,21 +399,14 @@ def _turns(batch: Sequence[Launch], rng: random.Random) -> dict[str, list[Launch
     for launch in batch:
         for group in launch.open_groups():
             open_.setdefault(group, []).append(launch)
-    neighbours: dict[str, list[str]] = {}
-    for group in sorted(open_):
-        neighbours.setdefault(group.rpartition("/")[0], []).append(group)
-    rests = sorted(neighbours)
-    rng.shuffle(rests)
-    groups = [group for rest in rests for group in rng.sample(neighbours[rest], len(neighbours[rest]))]
-    return {group: _in_blocks(open_[group], rng) for group in groups}
+    groups = _in_blocks(sorted(open_), lambda group: group.rpartition("/")[0], rng)
+    return {group: _in_blocks(open_[group], lambda launch: launch.number, rng) for group in groups}
 
 
-def _in_blocks(launches: Sequence[Launch], rng: random.Random) -> list[Launch]:
-    """Return launches in random order, those of one number right after one another."""
-    blocks: dict[int, list[Launch]] = {}
-    for launch in rng.sample(launches, len(launches)):
-        blocks.setdefault(launch.number, []).append(launch)
-    return [launch for block in blocks.values() for launch in block]
+def _in_blocks(items: Sequence[T], block_of: Callable[[T], object], rng: random.Random) -> list[T]:
+    """Return items in random order, those of one block right after one another."""
+    ranks = {block: rng.random() for block in dict.fromkeys(map(block_of, items))}
+    return sorted(items, key=lambda item: (ranks[block_of(item)], rng.random()))
 
 
 def _rounds_of(batch: Sequence[Launch]) -> float:

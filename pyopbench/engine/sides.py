@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import structs
 
-from pyopbench.engine import environments, git, plan, revisions, stored_run
+from pyopbench.engine import environments, git, plan, stored_run
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
 from pyopbench.model.case import MINIMUM_EFFECT, Case
 from pyopbench.model.errors import BadInput, NothingMeasured, PyopbenchError
@@ -89,18 +89,14 @@ def begin(folder: Path | None, request: plan.Request) -> OpenRun:
     environments.missing(request.environments)  # refuses what cannot be had
     folder = folder or plan.new_folder()
     require_new(folder)
-    repository = revisions.repository_of(request.axes.ops, request.own) if request.revisions else None
-    named = revisions.resolve(repository, request.revisions) if repository is not None else [None]
+    repository = git.repository_of(request.axes.ops, request.own) if request.revisions else None
+    named = git.resolve(repository, request.revisions) if repository is not None else [None]
     wanted = [(environment, revision) for revision in named for environment in request.environments]
     wants_control = bool(request.revisions) or request.fail_on is not None
     # A comparison finds slowdowns, and for these only variants in use matter; to choose one, all are needed.
     if wants_control and not request.axes.variants:
         in_use = dataclasses.replace(request.axes, in_use=request.settings.baseline)
         request = dataclasses.replace(request, axes=in_use)
-    seconds = request.settings.budget_seconds
-    if request.each_has_budget and seconds is not None:
-        settings = structs.replace(request.settings, budget_seconds=seconds * len(wanted))
-        request = dataclasses.replace(request, settings=settings)
     sides = _plan_sides(request, repository, wanted)
     measured = [side for side in sides if side.problem is None]
     if repository is not None and len(measured) < 2:
@@ -126,32 +122,24 @@ def _plan_sides(
 
     An environment that cannot be planned for raises an error; a revision is left out instead.
     """
-    identities = [
-        (environment, revision and (revision.commit, revision.is_worktree)) for environment, revision in wanted
-    ]
-    planned: dict[object, Side] = {}
+    sides = list[Side]()
     with TemporaryDirectory() as scratch:
-        values = Path(scratch) if len({*identities}) > 1 else None
-        for identity, (environment, revision) in zip(identities, wanted, strict=True):
-            if identity in planned:
-                continue
-            is_first = all(side.problem is not None for side in planned.values())
+        values = Path(scratch) if len(wanted) > 1 else None
+        for environment, revision in wanted:
+            is_first = all(side.problem is not None for side in sides)
             if revision is None or repository is None:
-                planned[identity] = _plan_side(request, environment, None, values, is_first=is_first)
-                continue
-            with git.checkout_of(repository, revision) as checkout:
-                try:
-                    planned[identity] = _plan_side(request, environment, checkout, values, is_first=is_first)
-                except PyopbenchError as error:
-                    # Files are named as in the repository, wherever the worktree is.
-                    problem = error.in_a_line.replace(f"{checkout.folder}{os.sep}", "")
-                    planned[identity] = Side(
-                        tf=environment.tf, packages=environment.packages, python=environment.python, problem=problem
-                    )
-    return [
-        structs.replace(planned[identity], revision=revision)
-        for identity, (_, revision) in zip(identities, wanted, strict=True)
-    ]
+                side = _plan_side(request, environment, None, values, is_first=is_first)
+            else:
+                with git.checkout_of(repository, revision) as checkout:
+                    try:
+                        side = _plan_side(request, environment, checkout, values, is_first=is_first)
+                    except PyopbenchError as error:
+                        # Files are named as in the repository, wherever the worktree is.
+                        problem = error.in_a_line.replace(f"{checkout.folder}{os.sep}", "")
+                        tf, packages, python = environment.tf, environment.packages, environment.python
+                        side = Side(tf=tf, packages=packages, python=python, problem=problem)
+            sides.append(structs.replace(side, revision=revision))
+    return sides
 
 
 def _plan_side(
@@ -209,7 +197,7 @@ def repository_of(run: OpenRun) -> Path:
     missing = {name: own for name, own in first.own.items() if name not in run.own}
     stored_run.require_same_own(run.folder, missing, {})
     ops = {Case.from_id(key).op for key in first.cases} & set(first.catalogue.ops)
-    return revisions.repository_of(sorted(ops), run.own)
+    return git.repository_of(sorted(ops), run.own)
 
 
 def find_measured(run: OpenRun) -> tuple[list[Side], dict[str, str]]:

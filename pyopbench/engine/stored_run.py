@@ -18,19 +18,14 @@ from pyopbench.store.types import FAILING, GroupLine, OwnOpFacts
 def require_resumable(side: OpenSide, own: OwnOps) -> None:
     """Check that what a run was planned with is still there; `own` are the own ops as the side has them."""
     if side.plan.merged is not None:
-        raise BadInput(
-            "a merged run is not resumed: its launches are of several machines",
-            received=side.folder,
-            hint="resume the shards that are unfinished, and merge again into a new folder",
-        )
+        hint = "resume the shards that are unfinished, and merge again into a new folder"
+        what = "a merged run is not resumed: its launches are of several machines"
+        raise BadInput(what, received=side.folder, hint=hint)
     require_same_own(side.folder, side.side.own, own)
     then, now = side.side.environment.get("commit"), git.commit_of_package()["commit"]
-    if then is not None and then != now:  # None: it was begun by an installed package, which has a version instead
-        raise BadInput(
-            "the run was started at another commit",
-            received=f"{now} now, {then} in {RUN_FILE}",
-            hint="check out that commit to resume, or start a new run",
-        )
+    if then not in (None, now):  # None: it was begun by an installed package, which has a version instead
+        hint = "check out that commit to resume, or start a new run"
+        raise BadInput("the run was started at another commit", received=f"{now} now, {then} in {RUN_FILE}", hint=hint)
 
 
 def require_same_own(folder: Path, then: Mapping[str, OwnOpFacts], now: Mapping[str, Target]) -> None:
@@ -66,7 +61,7 @@ def planned_effect(sources: Sequence[Source]) -> float:
 
 
 def require_measured(side: OpenSide) -> None:
-    """Check that a side has at least one sample; raises `NothingMeasured` with the first reasons if not."""
+    """Check that a side was measured, as `why_nothing` says; raises `NothingMeasured` with the first reason if not."""
     why = why_nothing(side)
     if why is not None:
         raise NothingMeasured(
@@ -77,10 +72,15 @@ def require_measured(side: OpenSide) -> None:
 
 
 def why_nothing(side: OpenSide) -> str | None:
-    """Return why a side has no sample, with the first reason; None if it has one."""
-    if any(isinstance(line, GroupLine) and line.samples for line in side.lines):
+    """Return why a side has no sample, or in a pipeline none of the current callback; None if it has one.
+
+    Without that there is nothing to compare arrangements with.
+    """
+    current = None if side.plan.pipeline is None else side.side.current.id
+    rows = [line.samples for line in side.lines if isinstance(line, GroupLine)]
+    if any(samples if current is None else samples.get(current) for samples in rows):
         return None
-    reasons = [failure.reason for failure in failures_in(side)]
+    reasons = [failure.reason for failure in failures_in(side) if current in (None, failure.case)]
     return f"{formatting.count(len(reasons), 'failure')}; the first: {reasons[0]}" if reasons else "no sample"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyopbench.engine import environments
 from pyopbench.engine.plan import plan_in, require_cases
-from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker, ask_each
+from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker, ask_each
 from pyopbench.judge.requirements import OF_THE_GRADIENT
 from pyopbench.model.case import DTYPES, GPU, NO_GRADIENT, PLACEMENTS, Axes, Case, Failure, make_label
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
@@ -50,22 +50,13 @@ def verify(
     tf: str | None = None,
     own: OwnOps = NO_OWN_OPS,
 ) -> tuple[list[Finding], list[RequirementLine]]:
-    """Verify every case of `axes`, and try requirements with each op, variant and gradient.
+    """Verify every case of `axes`, a part of `EVERYTHING`, and try requirements with each op, variant and gradient.
 
-    Args:
-        axes: what to cover, `EVERYTHING` or a part of it, whose names are checked.
-        requires: names of requirements.
-        show: called with how many cases are done, and how many there are.
-        tf: version of TensorFlow to verify on; None is the installed one.
-        own: the own ops among the ops.
+    `show` is called with how many cases are done, and how many there are; `tf` is the version of TensorFlow, None the
+    installed one; `own` are the own ops among the ops.
 
-    Returns:
-        A finding for each case in the order of the plan, those of the CPU first; what came of each requirement.
+    Returns a finding for each case in the order of the plan, those of the CPU first; what came of each requirement.
     """
-
-    def request(case: Case) -> dict[str, Any]:
-        return {"do": "verify", "case": case.id, "finite_differences": True}
-
     python = environments.python_of(Environment(tf))
     hides_gpu = GPU not in axes.placements
     with Worker(START_TIMEOUT_SECONDS, python, own=own, hides_gpu=hides_gpu) as planner:
@@ -82,13 +73,12 @@ def verify(
         for placement in dict.fromkeys(case.placement for case in cases):  # of which a worker serves one alone
             start = partial(Worker, CASE_SECONDS, python, own=own, hides_gpu=placement != GPU)
             first = planner if hides_gpu == (placement != GPU) else None  # it has imported TensorFlow already
-            here = [case for case in cases if case.placement == placement]
-            for case, answer in ask_each(here, request, start, first):
-                if isinstance(answer, CaseLost):
-                    findings.append(Finding(case.id, None, Failure(case.id, answer.status, answer.reason)))
-                else:
-                    failure = Failure(**answer["failure"]) if "failure" in answer else None
-                    findings.append(Finding(case.id, answer.get("checked"), failure))
+            here = (case for case in cases if case.placement == placement)
+            asked = ((case, {"do": "verify", "case": case.id, "finite_differences": True}) for case in here)
+            for case, answer in ask_each(asked, start, first):
+                failed = answer.get("failure")
+                failure = failed and Failure(case.id, failed["status"], failed["reason"])
+                findings.append(Finding(case.id, answer.get("checked"), failure))
                 show(len(findings), total)
     lines: list[RequirementLine] = []
     for line in try_each(attempts, partial(Worker, REQUIREMENT_SECONDS, python, own=own, hides_gpu=True)):
@@ -155,16 +145,14 @@ def attempts_of(
 
 def try_each(attempts: Sequence[Attempt], start: Callable[[], Worker]) -> Iterator[RequirementLine]:
     """Try each and yield what comes of it."""
-
-    def request(attempt: Attempt) -> dict[str, str]:
-        return {"do": "require", **asdict(attempt)}
-
-    for attempt, answer in ask_each(attempts, request, start):
+    asked = [(attempt, {"do": "require", **asdict(attempt)}) for attempt in attempts]
+    for attempt, answer in ask_each(asked, start):
+        failed = answer.get("failure")
         yield RequirementLine(
             launch=0,
             requirement=attempt.requirement,
             op=attempt.op,
             label=attempt.label,
-            status="fails" if isinstance(answer, CaseLost) else answer["status"],
-            reason=answer.reason if isinstance(answer, CaseLost) else answer["reason"],
+            status="fails" if failed else answer["status"],
+            reason=failed["reason"] if failed else answer["reason"],
         )

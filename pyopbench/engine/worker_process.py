@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import re
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
+from multiprocessing.connection import wait
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from pyopbench.engine import environments
 from pyopbench.model import machine
@@ -43,6 +42,7 @@ WITHOUT_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
 """Hides the GPU from a worker, whatever a user's module does when it is imported: once an op has run, TensorFlow
 refuses to hide it."""
 
+READ_BYTES = 1 << 16
 FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 """Signals sent from outside, or by the kernel when memory runs out; no body sends them by mistake."""
 
@@ -78,25 +78,24 @@ class Worker:
         timeout_seconds: float,
         python: Path | None = None,
         *,
-        heard: threading.Event | None = None,
+        waits: bool = True,
         checkout: Checkout | None = None,
         own: OwnOps = NO_OWN_OPS,
         hides_gpu: bool = False,
     ) -> None:
-        """Start the process and wait until it has imported TensorFlow; raises `WorkerLost` if it does not come up.
+        """Start the process, which imports TensorFlow; raises `WorkerLost` if it is waited for and does not come up.
 
         Args:
             timeout_seconds: longest silence within a request, in seconds.
             python: the interpreter that has the TensorFlow; this one if None.
-            heard: is set whenever the worker has said something. With it nobody waits here: `answer` returns first
-                that the worker has come up.
+            waits: until it has come up? Else `answer` returns that first.
             checkout: the files of the revision to measure; None for the working tree.
             own: the own ops of the run, which are sent with the first request.
             hides_gpu: is the worker for the CPU alone?
         """
         self.timeout_seconds = timeout_seconds
         self._unsent = own if checkout is None else checkout.moved_ops(own)
-        self._python, self._event = python, heard
+        self._python = python
         self._is_up = False
         self._case: str | None = None
         with ExitStack() as resources:
@@ -129,22 +128,21 @@ class Worker:
                     start_new_session=True,
                 )
             self._resources = resources.pop_all()
-        machine.offer_memory(self._process.pid)
-        self._lines: queue.Queue[bytes] = queue.Queue()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        self.process = self._process.pid
+        machine.offer_memory(self.process)
+        self._unread = b""
         self._heard = time.monotonic()
-        if heard is None:
+        if waits:
             try:
                 self._wait()
             except BaseException:  # it did not come up, or Ctrl-C while TensorFlow is being imported
                 self.close()
                 raise
 
-    @property
-    def process(self) -> int:
-        """The id of the process."""
-        return self._process.pid
+    def fileno(self) -> int:
+        """Return the descriptor that is readable when the worker has said something, or has ended."""
+        assert self._process.stdout is not None
+        return self._process.stdout.fileno()
 
     def __enter__(self) -> Worker:
         return self
@@ -208,48 +206,34 @@ class Worker:
         """End the process, and what it has started in its group, and close what belongs to it. May be called twice."""
         self._kill()
         self._process.wait()
-        self._reader.join(5.0)  # for its last lines
-        if self._process.stdin is not None:
+        for stream in (self._process.stdin, self._process.stdout):
             with suppress(BrokenPipeError):  # what was still to be written concerns nobody any more
-                self._process.stdin.close()
+                stream.close()  # type: ignore[union-attr]
         self._resources.close()
 
     def _kill(self) -> None:
         # The whole group: a compiler that it has started would go on, next to whatever is measured next.
-        if self._process.poll() is None:
+        if self._process.returncode is None:
             end_group(self._process.pid)
-
-    def _read(self) -> None:
-        """Hand over the lines of the worker, and behind the last one that it has ended, with all that it started."""
-        assert self._process.stdout is not None
-        with self._process.stdout as stream:
-            for line in stream:
-                if line.endswith(b"\n"):  # or else the process ended in the middle of it
-                    self._put(line)
-        self._process.wait()
-        end_group(self._process.pid)
-        self._put(b"")
-
-    def _put(self, line: bytes) -> None:
-        self._lines.put(line)
-        if self._event is not None:
-            self._event.set()
 
     def _next(self, until: float) -> dict[str, Any] | None:
         """Return the next event, or None if there is none until some moment."""
         allowed = self.timeout_seconds if self._is_up else START_TIMEOUT_SECONDS
         silent_until = self._heard + allowed
-        try:
-            line = self._lines.get(timeout=max(min(until, silent_until) - time.monotonic(), 0.0))
-        except queue.Empty:
-            if time.monotonic() < silent_until:
+        while b"\n" not in self._unread:
+            if wait([self.fileno()], max(min(until, silent_until) - time.monotonic(), 0.0)):
+                read = os.read(self.fileno(), READ_BYTES)
+                if not read:  # perhaps in the middle of a line
+                    raise self._ended(self._marker.get() or self._case)
+                self._unread += read
+            elif time.monotonic() < silent_until:
                 return None
-            self._kill()
-            reason = f"no sign of life for {allowed:g} s; the worker was killed"
-            raise CaseLost(self._marker.get() or self._case, "timeout", reason) from None
+            else:
+                self._kill()
+                reason = f"no sign of life for {allowed:g} s; the worker was killed"
+                raise CaseLost(self._marker.get() or self._case, "timeout", reason)
         self._heard = time.monotonic()
-        if not line:
-            raise self._ended(self._marker.get() or self._case)
+        line, _, self._unread = self._unread.partition(b"\n")
         try:
             event: dict[str, Any] = json.loads(line)
             return {"event": event.pop("event"), **event}
@@ -261,9 +245,15 @@ class Worker:
             raise CaseLost(self._marker.get() or self._case, "crashed", reason) from error
 
     def _ended(self, case: str | None) -> CaseLost:
+        with suppress(subprocess.TimeoutExpired):  # it may hang at its exit
+            self._process.wait(self.timeout_seconds)
+        end_group(self._process.pid)  # what it has started
         code = self._process.wait()
         outside = -code in FROM_OUTSIDE
-        cause = "" if self._log.closed else cause_of_end(_tail_of(self._log), case)
+        cause = ""
+        if not self._log.closed:
+            self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - TAIL_BYTES))
+            cause = cause_of_end(self._log.read().decode(errors="replace"), case)
         words = ", from outside or out of memory" if outside else cause and f": {cause}"
         names = {-number.value: number.name for number in signal.Signals}
         how = f"ended with exit code {code}" if code >= 0 else f"ended by signal {names.get(code, -code)}"
@@ -274,24 +264,20 @@ Item = TypeVar("Item")
 
 
 def ask_each(
-    items: Sequence[Item],
-    request_of: Callable[[Item], Mapping[str, Any]],
-    start: Callable[[], Worker],
-    first: Worker | None = None,
-) -> Iterator[tuple[Item, dict[str, Any] | CaseLost]]:
-    """Yield each item with the answer to its request, or with how its worker was lost: then the next one is started.
+    asked: Iterable[tuple[Item, Mapping[str, Any]]], start: Callable[[], Worker], first: Worker | None = None
+) -> Iterator[tuple[Item, dict[str, Any]]]:
+    """Yield each item with the answer to its request: `failure` where its worker was lost, after which another starts.
 
     `first` is a worker that is up already; it is ended as all are. Raises `WorkerLost` if one does not start.
     """
     worker = first
     try:
-        for item in items:
+        for item, request in asked:
             worker = worker or start()
-            answer: dict[str, Any] | CaseLost
             try:
-                answer = worker.ask(request_of(item))
+                answer = worker.ask(request)
             except CaseLost as lost:
-                answer = lost
+                answer = {"failure": {"status": lost.status, "reason": lost.reason}}
                 worker.close()
                 worker = None
             yield item, answer
@@ -310,13 +296,6 @@ LIBRARY = re.compile(r"/lib/python\d|<frozen")
 LONGEST_LINE = 200
 TAIL_BYTES = 64_000
 """More than the stacks of a hundred threads, which are behind the words that count."""
-
-
-def _tail_of(log: IO[bytes]) -> str:
-    """Return the end of a log."""
-    size = log.seek(0, os.SEEK_END)
-    log.seek(max(0, size - TAIL_BYTES))
-    return log.read().decode(errors="replace")
 
 
 def cause_of_end(log: str, case: str | None) -> str:

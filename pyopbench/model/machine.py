@@ -19,9 +19,8 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 """New at each start of a Linux kernel, and the same in all containers on it. A machine id is no help: nodes that start
 from one image have the same. Source: https://man7.org/linux/man-pages/man5/proc_sys_kernel.5.html"""
 HASH_DIGITS = 12
-WORKER_BYTES, SMALL_WORKER_BYTES = 2_500_000_000, 600 << 20
-"""A worker that had prepared 486 callables took 1.9 GB; one that has few cases takes little more than the 450 MiB of
-importing TensorFlow (2.21)."""
+WORKER_BYTES = 2_500_000_000
+"""A worker that had prepared 486 callables took 1.9 GB."""
 SPARE_SHARE = 0.1
 """Of the memory that is free, for the parent and whatever else runs: what is sampled must not wait for the disk."""
 PROC, CONTAINER = Path("/proc"), Path("/sys/fs/cgroup")
@@ -95,10 +94,10 @@ def available_bytes() -> int | None:
     return min(known, default=None)
 
 
-def room_for_workers(worker_bytes: int = WORKER_BYTES) -> float:
+def room_for_workers() -> float:
     """Return how many more workers fit into memory; infinity where the system does not say."""
     available = available_bytes()
-    return math.inf if available is None else available * (1 - SPARE_SHARE) // worker_bytes
+    return math.inf if available is None else available * (1 - SPARE_SHARE) // WORKER_BYTES
 
 
 def _field(path: Path, pattern: str) -> int | None:

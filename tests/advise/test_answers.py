@@ -22,6 +22,7 @@ from pyopbench.advise.graph_body import graph_body_of
 from pyopbench.judge.decision import Decision, Reason
 from pyopbench.judge.pipeline import TrainingStep, judge
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
+from pyopbench.model.case import Case, Failure
 from pyopbench.model.variant import BRIDGE
 from pyopbench.report import columns
 
@@ -133,12 +134,11 @@ def of_ratios(monkeypatch: pytest.MonkeyPatch, ratios: Mapping[str, float], **de
     verdicts = [(name, "forward", 9, ratio) for name, ratio in ratios.items()]
     frame = pd.DataFrame(verdicts, columns=["variant", "direction", "size", "ratio"])
     monkeypatch.setattr(columns, "VERDICTS", SimpleNamespace(frame=lambda _: frame))
-    none = pd.DataFrame({"variant": [], "reason": []})
-    monkeypatch.setattr(columns, "FAILURES", SimpleNamespace(frame=lambda _: none))
     monkeypatch.setattr(answers, "write_op_file", lambda callback, folder: folder / "f.py")
     reason = Reason("none_worth_it", "kept")
     decision = SimpleNamespace(reason=reason, use="inference", seconds=[SimpleNamespace(today=ALONE)], **decided)
-    monkeypatch.setattr(answers, "_measure", lambda *_: SimpleNamespace(pipeline=None, decisions=(decision,)))
+    found = SimpleNamespace(pipeline=None, decisions=(decision,), run=SimpleNamespace(failures=()))
+    monkeypatch.setattr(answers, "_measure", lambda *_: found)
 
 
 @pytest.mark.parametrize(
@@ -188,9 +188,13 @@ def test_a_callback_that_fails_when_it_is_measured_is_not_one_that_nothing_is_ga
     failed = Reason("baseline_failed", "py_function_numpy+tape has no number")
     where = ("f", "training", "node", "float32", "cpu", "py_function_numpy+tape")
     decision = Decision(*where, failed)
-    monkeypatch.setattr(answers, "_measure", lambda *_: SimpleNamespace(pipeline=None, decisions=(decision,)))
-    reasons = pd.DataFrame({"variant": ["traced", "native"], "reason": ["it is refused", "of no interest"]})
-    monkeypatch.setattr(columns, "FAILURES", SimpleNamespace(frame=lambda _: reasons))
+    reasons = (("traced", "it is refused"), ("native", "of no interest"), ("traced", "it is refused again"))
+    failures = [
+        Failure(Case("f", name, "none", "forward", "node", "float32", 9).id, "raised", reason)
+        for name, reason in reasons
+    ]
+    found = SimpleNamespace(pipeline=None, decisions=(decision,), run=SimpleNamespace(failures=failures))
+    monkeypatch.setattr(answers, "_measure", lambda *_: found)
     answer = decide(IN_GRAPH, STEP, tmp_path, 1.0, EFFECT)
     assert (answer.action, answer.obstacle, answer.why) == ("leave", "not_measured", failed.sentence)
     assert answer.failures == ("port to traced: it is refused",)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import structs
 
-from pyopbench.advise.callbacks import Stage
+from pyopbench.advise.callbacks import KeptCall, Stage
 from pyopbench.advise.patch import CannotPlace, MapChange, Placement, needs_autograph, patch_text, replace_callbacks
 
 ONE = Placement(
@@ -18,13 +19,17 @@ ONE = Placement(
     body="f",
     module="f_port",
     function="f",
-    package="",
-    are_tensors=(True, True),
-    is_list=False,
-    dtypes=("float32",),
+    call=KeptCall(are_tensors=[True, True], dtypes=["float32"]),
     port_dtypes=("float32",),
     stops_gradient=False,
 )
+
+
+def like_one(**changes: Any) -> Placement:
+    """Return `ONE` with changes of its fields, or of those of its call."""
+    of_call = {name: value for name, value in changes.items() if name in KeptCall.__struct_fields__}
+    others = {name: value for name, value in changes.items() if name not in of_call}
+    return replace(ONE, call=structs.replace(ONE.call, **of_call), **others)
 
 
 def source(call: str, *imports: str) -> str:
@@ -45,7 +50,7 @@ def test_a_port_with_branches_or_loops_is_converted_where_keras_calls_it(body: s
     port = f"import tensorflow as tf\n\n\ndef f(x):\n{body}"
     assert needs_autograph(port) == is_needed
     call = "tf.autograph.to_graph(f_port.f)" if is_needed else "f_port.f"
-    given = replace(ONE, are_tensors=(True,), converts_port=needs_autograph(port))
+    given = like_one(are_tensors=(True,), converts_port=needs_autograph(port))
     assert (
         f"y = {call}(a)"
         in replace_callbacks(source("y = tf.numpy_function(f, [a], tf.float32)").encode(), [given]).decode()
@@ -68,42 +73,42 @@ def test_a_file_keeps_its_encoding_and_its_line_ends(encoding: str, ends: str) -
         ("y = tf.numpy_function(f, inputs, tf.float32)", ONE, "y = f_port.f(*inputs)"),
         (
             "y = tf.numpy_function(f, [a, 3], tf.float32)",
-            replace(ONE, are_tensors=(True, False)),
+            like_one(are_tensors=(True, False)),
             "y = f_port.f(a, tf.convert_to_tensor(3))",
         ),
         (
             "y = tf.numpy_function(f, [a, b], tf.float32)",
-            replace(ONE, stops_gradient=True),
+            like_one(stops_gradient=True),
             "y = tf.stop_gradient(f_port.f(a, b))",
         ),
         (
             "y = tf.numpy_function(f, [a, b], tf.float32)",
-            replace(ONE, converts_port=True, stops_gradient=True),
+            like_one(converts_port=True, stops_gradient=True),
             "y = tf.stop_gradient(tf.autograph.to_graph(f_port.f)(a, b))",
         ),
         (
             "y = tf.py_function(f, [a, b], tf.float32)",
-            replace(ONE, kind="py_function", port_dtypes=("float64",)),
+            like_one(kind="py_function", port_dtypes=("float64",)),
             "y = tf.cast(f_port.f(a, b), tf.float32)",
         ),
         (
             "y = tf.numpy_function(f, [a, b], [tf.float32])",
-            replace(ONE, is_list=True),
+            like_one(is_list=True),
             "y = [f_port.f(a, b)]",
         ),
         (
             "y, z = tf.numpy_function(f, [a, b], [tf.float32, tf.int64])",
-            replace(ONE, is_list=True, dtypes=("float32", "int64"), port_dtypes=("float32", "int64")),
+            like_one(is_list=True, dtypes=("float32", "int64"), port_dtypes=("float32", "int64")),
             "y, z = list(f_port.f(a, b))",
         ),
         (
             "y = tf.numpy_function(f, [a, b], [tf.float32, tf.int64])",
-            replace(ONE, is_list=True, dtypes=("float32", "int64"), port_dtypes=("float32", "int64")),
+            like_one(is_list=True, dtypes=("float32", "int64"), port_dtypes=("float32", "int64")),
             "y = list(f_port.f(a, b))",
         ),
         (
             "y = tf.compat.v1.py_func(lambda x, y: f(x, y), [a, b], tf.float32)  # kept",
-            replace(ONE, kind="py_func"),
+            like_one(kind="py_func"),
             "y = f_port.f(a, b)  # kept",
         ),
         (
@@ -160,11 +165,11 @@ def test_a_map_gets_parallel_calls_and_nothing_else_changes(call: str, change: M
 
 def test_a_pool_says_how_many_calls_and_is_called_with_a_list() -> None:
     call = "ds = ds.map(lambda a, b: tf.numpy_function(f, [a, b], tf.float32))"
-    pooled = replace(ONE, function="outputs_of", takes_list=True)
     stage = structs.replace(STAGE, function="<lambda>", function_line=5)
     for package, statement in (("", "import f_port"), ("pkg", "from . import f_port")):
         change = MapChange(stage, 0, "f_port", package)
-        after = replace_callbacks(source(call).encode(), [replace(pooled, package=package)], [change]).decode()
+        pooled = like_one(function="outputs_of", takes_list=True, package=package)
+        after = replace_callbacks(source(call).encode(), [pooled], [change]).decode()
         assert after == source(
             "ds = ds.map(lambda a, b: f_port.outputs_of([a, b])[0], num_parallel_calls=f_port.usual_pool().processes)",
             statement,
@@ -172,7 +177,7 @@ def test_a_pool_says_how_many_calls_and_is_called_with_a_list() -> None:
 
 
 def test_lists_of_outputs_stay_lists() -> None:
-    several = replace(ONE, is_list=True, dtypes=("float32", "int64"), port_dtypes=("float32", "int64"), takes_list=True)
+    several = like_one(is_list=True, dtypes=("float32", "int64"), port_dtypes=("float32", "int64"), takes_list=True)
     after = replace_callbacks(
         source("y, z = tf.numpy_function(f, inputs, [tf.float32, tf.int64])").encode(), [several]
     ).decode()
@@ -206,7 +211,7 @@ def g(x):
 
 
 def test_a_decorated_function_calls_the_port_where_it_is_called() -> None:
-    after = replace_callbacks(DECORATED.encode(), [replace(ONE, kind="py_function", line=9)]).decode()
+    after = replace_callbacks(DECORATED.encode(), [like_one(kind="py_function", line=9)]).decode()
     assert after == (
         "import tensorflow as tf\nimport f_port\n\n"
         "def f(a, b):\n    return f_port.f(a, b)\n\ndef g(x):\n  return f(x, x)\n"
@@ -225,7 +230,7 @@ def test_a_partial_is_replaced_where_it_is_called() -> None:
 def test_the_import_is_relative_in_a_package_and_the_name_of_tensorflow_the_files_own() -> None:
     head = "from __future__ import annotations\nfrom tensorflow import numpy_function"
     code = f"{head}\n\n\ny = numpy_function(f, [a, b], t)\n"
-    after = replace_callbacks(code.encode(), [replace(ONE, package="pkg", stops_gradient=True)]).decode()
+    after = replace_callbacks(code.encode(), [like_one(package="pkg", stops_gradient=True)]).decode()
     head, _, rest = after.partition("\n\n\n")
     assert head.splitlines()[2:] == ["from . import f_port", "import tensorflow as tf"]
     assert rest == "y = tf.stop_gradient(f_port.f(a, b))\n"
@@ -243,7 +248,7 @@ def test_the_import_is_relative_in_a_package_and_the_name_of_tensorflow_the_file
 )
 def test_what_cannot_be_replaced_is_refused(call: str, line: int) -> None:
     with pytest.raises(CannotPlace):
-        replace_callbacks(source(call).encode(), [replace(ONE, line=line)])
+        replace_callbacks(source(call).encode(), [like_one(line=line)])
 
 
 @pytest.mark.parametrize("old", ["a = 1\nb = 2\n", "a = 1\nb = 2", "", "ä = 1\n\n\nb = 2\n\n"])

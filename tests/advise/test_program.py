@@ -90,7 +90,8 @@ def test_a_file_that_is_an_argument_need_not_be_there(folder: Path, command: lis
 def test_paths_of_the_folder_are_those_of_the_copy(folder: Path, tmp_path: Path) -> None:
     program = Program.here(["python", str(folder / "train.py"), "--x"], folder)
     program.copy_to(tmp_path / "copy")
-    assert program.words_in(tmp_path / "copy") == ["python", str(tmp_path / "copy" / "train.py"), "--x"]
+    words = [program.path_in(tmp_path / "copy", word) for word in program.command]
+    assert words == ["python", str(tmp_path / "copy" / "train.py"), "--x"]
     assert program.original(str(tmp_path / "copy" / "train.py"), tmp_path / "copy") == "train.py"
     assert program.original("train.py", tmp_path / "copy") == "train.py"
     assert program.original(__file__, tmp_path / "copy") == ""

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from pyopbench.advise.program import Run
+from pyopbench.advise.report import start_text
 from pyopbench.advise.trial import LEAST_TURNS, MOST_TURNS, is_enough
-from pyopbench.advise.turns import Realised, differences, estimate_saving, largest_difference, seconds_of
+from pyopbench.advise.turns import Realised, differences, estimate_saving, seconds_of
 from pyopbench.model.case import MINIMUM_EFFECT
 
 
@@ -33,12 +34,12 @@ def test_a_step_is_timed_after_the_first_fifth_whatever_the_start_took() -> None
 
 def test_a_longer_start_is_made_up_for_after_some_steps() -> None:
     before = [run_of(0.02, elements=100) for _ in range(3)]
-    found = estimate_saving(before, [run_of(0.01, start=5.0, elements=100) for _ in range(3)])
-    assert found.pays_after == round(found.start_seconds / 0.01) > 100
-    assert estimate_saving(before, [run_of(0.01, start=1.0, elements=100) for _ in range(3)]).pays_after == 0
-    assert estimate_saving(before, [run_of(0.03, start=5.0, elements=100) for _ in range(3)]).pays_after is None
+    found = estimate_saving(before, [run_of(0.01, start=8.0, elements=100) for _ in range(3)])
+    assert found.start_seconds > 4
+    assert int(start_text(found).split()[-2]) == pytest.approx(found.start_seconds / 0.01, abs=1)
+    assert start_text(estimate_saving(before, [run_of(0.01, start=1.0, elements=100) for _ in range(3)])) == ""
     whole = [Run(0, seconds, samples=[(2.0, 0.0)]) for seconds in (10.0, 10.1, 9.9)]
-    assert estimate_saving(whole, whole).pays_after is None
+    assert start_text(estimate_saving(whole, whole)) == ""
 
 
 def test_a_program_without_steps_is_timed_as_a_whole_from_the_import_on() -> None:
@@ -136,7 +137,6 @@ def test_a_saving_of_a_tenth_is_found_though_the_speed_of_the_machine_wanders() 
 
 def test_equal_runs_do_not_differ() -> None:
     assert differences([run_of(0.02), run_of(0.03)], [run_of(0.01)]) == []
-    assert largest_difference([run_of(0.02)], [run_of(0.01)]) == 0
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,8 @@ def test_equal_runs_do_not_differ() -> None:
 def test_a_planted_difference_is_found(changes: dict[str, object], what: str) -> None:
     before = [run_of(0.02, weights=[[0.1, 0.5]]) for _ in range(2)]
     after = [run_of(0.02, **{"weights": [[0.1, 0.5]], **changes})]
-    assert [one.what for one in differences(before, after)] == [what]
+    (found,) = differences(before, after)
+    assert found.startswith(what)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench.advise.advice import Advice, CallbackAdvice, Withdrawn
 from pyopbench.advise.answers import Answer
-from pyopbench.advise.attempt import BUDGET_SECONDS, Options
+from pyopbench.advise.attempt import BUDGET_SECONDS, Advice, CallbackAdvice, Options, Withdrawn
 from pyopbench.advise.callbacks import Callback, Step
 from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised
@@ -50,7 +49,6 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
             rows,
             realised=realised,
             withdrawn=[tried],
-            loss_difference=0.0,
             patch=patch,
         )
 

@@ -15,7 +15,7 @@ from pyopbench.engine import stored_run
 
 @pytest.mark.usefixtures("_no_worker")
 def test_a_program_without_an_op_of_your_own_is_refused(call: Call, tmp_path: Path) -> None:
-    """A folder without results is refused as such, and the next step has no op that the user did not name."""
+    """A folder without results is refused as such."""
     (tmp_path / "empty").mkdir()
     empty = call("resume", "--program", "train.py:make", tmp_path / "empty")
     assert (empty.code, empty.out) == (2, "")
@@ -26,7 +26,7 @@ def test_a_program_without_an_op_of_your_own_is_refused(call: Call, tmp_path: Pa
     assert ended.err == told(
         "--program needs an op of your own",
         received="--program train.py:make with no op",
-        hint=f"pyopbench resume {folder}",
+        hint="name its file, for example my_op.py --program train.py:make",
     )
 
 

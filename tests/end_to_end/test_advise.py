@@ -15,10 +15,9 @@ import pytest
 from commands import ENVIRONMENT
 from places import ROOT
 from pyopbench.advise import answers, graph_body, trial
-from pyopbench.advise.advice import PATCH, Advice
 from pyopbench.advise.advise import advise as make_advice
 from pyopbench.advise.answers import Answer
-from pyopbench.advise.attempt import Options, Tools
+from pyopbench.advise.attempt import PATCH, Advice, Options, Tools
 from pyopbench.advise.callbacks import Callback, Step, write_op_file
 from pyopbench.advise.candidates import Candidate
 from pyopbench.advise.program import Program

@@ -112,7 +112,7 @@ def test_without_uv_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("PATH", os.devnull)
     with pytest.raises(BadInput) as refused:
         python_of(Environment(VERSION))
-    assert refused.value.received == "neither /nowhere/uv nor uv on PATH"
+    assert refused.value.received == "no uv next to /nowhere/python or on PATH"
 
 
 PINNED = Environment(VERSION, ("numpy==1.26.4", "scipy==1.13.1"))

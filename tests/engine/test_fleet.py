@@ -119,8 +119,8 @@ def test_the_command_names_what_to_read_next(address: str, call: Call, tmp_path:
 @pytest.mark.slow
 def test_a_real_shard_comes_back(tmp_path: Path) -> None:
     words = ["cube", "--variant", "native", "--quick", "--launches", "2", "--baseline", "native"]
-    found = fleet.run_shard(1, 1, words, {})
-    assert {"run.json", "samples.jsonl"} <= found.files.keys()
+    _, _, files = fleet.run_shard(1, 1, words, {})
+    assert {"run.json", "samples.jsonl"} <= files.keys()
     with pytest.raises(fleet.ShardFailed):
         fleet.run_shard(1, 1, ["no_such_op"], {})
     assert not [name for name in os.listdir(tmp_path) if name.startswith("pyopbench-shard")]

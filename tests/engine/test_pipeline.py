@@ -15,12 +15,9 @@ import pipelines
 from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, id_of
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import pipeline, worker_process
-from pyopbench.engine.pipeline import (
-    PipelineRequest,
-    begin,
-    require_current,
-)
+from pyopbench.engine.pipeline import PipelineRequest, begin
 from pyopbench.engine.run import measure
+from pyopbench.engine.stored_run import require_measured
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.model.arrangement import CURRENT as CURRENT_KEY
 from pyopbench.model.case import BASELINE, Case
@@ -86,7 +83,7 @@ def test_every_arrangement_is_measured_in_every_launch(measured: Measure) -> Non
     for key in map(id_of, ALL):
         assert launches_of(run, key) == {0, 1, 2}
     assert len(rows_of(run, id_of(PORT))) == 3 * REQUEST.settings.rounds
-    require_current(run)
+    require_measured(run.measured[0])
     assert judge([run], JUDGING).pipeline is not None
 
 
@@ -123,8 +120,8 @@ def test_a_current_callback_that_fails_ends_the_run_and_is_nothing_to_compare_wi
     run = measured({CURRENT.key: "raising"})
     assert {*failures_of(run)} == {CURRENT_KEY}
     with pytest.raises(NothingMeasured) as error:
-        require_current(run)
-    assert error.value.received == "ValueError: no"
+        require_measured(run.measured[0])
+    assert error.value.received == f"{run.folder}: 1 failure; the first: ValueError: no"
 
 
 def test_a_current_callback_that_hangs_ends_the_run_without_waiting_for_the_others(

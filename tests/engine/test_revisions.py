@@ -1,14 +1,12 @@
-"""Revisions of a repository: commits by name, ranges, and the working tree as it is."""
+"""Revisions of a repository: commits by name, and the working tree as it is."""
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import pytest
 
-from pyopbench.engine import revisions
-from pyopbench.model import machine
+from pyopbench.engine import git as git_module
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import NO_OWN_OPS, Target, own_ops
 from repositories import commit, git, repository
@@ -24,42 +22,10 @@ def made(tmp_path: Path) -> tuple[Path, list[str]]:
 def test_a_revision_is_what_git_calls_so_with_date_and_subject(made: tuple[Path, list[str]]) -> None:
     folder, commits = made
     git(folder, "branch", "other", commits[1])
-    found = revisions.resolve(folder, ["other", "HEAD~1", commits[0][:12]])
+    found = git_module.resolve(folder, ["other", "HEAD~1", commits[0][:12]])
     assert [one.asked for one in found] == ["other", "HEAD~1", commits[0][:12]]
     assert [one.commit for one in found] == [commits[1], commits[3], commits[0]]
     assert (found[0].date[:10], found[0].subject) == ("2026-01-02", "change 2")
-
-
-def test_a_range_has_both_ends_and_all_between(made: tuple[Path, list[str]]) -> None:
-    folder, commits = made
-    found = revisions.resolve(folder, [f"{commits[0]}..HEAD"])
-    assert [one.commit for one in found] == commits
-    assert [one.asked for one in found] == [one[:10] for one in commits]
-
-
-def test_a_range_follows_the_first_parent(made: tuple[Path, list[str]]) -> None:
-    folder, commits = made
-    git(folder, "checkout", "--quiet", "-b", "side", commits[3])
-    commit(folder, {"side.py": ""}, "on the side", day=6)
-    git(folder, "checkout", "--quiet", "main")
-    git(folder, "merge", "--quiet", "--no-ff", "--message", "a merge", "side", day=7)
-    assert [one.subject for one in revisions.resolve(folder, [f"{commits[3]}.."])] == [
-        "change 4",
-        "change 5",
-        "a merge",
-    ]
-
-
-def test_a_range_from_a_merged_branch_is_refused(made: tuple[Path, list[str]]) -> None:
-    """Commits of the main line beside that branch do not contain its changes, and would look like steps."""
-    folder, commits = made
-    git(folder, "checkout", "--quiet", "-b", "side", commits[2])
-    side = commit(folder, {"side.py": ""}, "on the side", day=6)
-    git(folder, "checkout", "--quiet", "main")
-    git(folder, "merge", "--quiet", "--no-ff", "--message", "a merge", "side", day=7)
-    with pytest.raises(BadInput) as refused:
-        revisions.resolve(folder, [f"{side}..main"])
-    assert refused.value.received == f"--rev {side}..main"
 
 
 def test_the_commit_of_an_own_op_is_that_of_the_repository_that_has_its_file(
@@ -71,44 +37,29 @@ def test_the_commit_of_an_own_op_is_that_of_the_repository_that_has_its_file(
     (tmp_path / "elsewhere.py").write_text("", encoding="utf-8")
     places = {"op": folder / "op.py", "installed": folder / ".venv/installed.py", "no": tmp_path / "elsewhere.py"}
     own = own_ops(*(Target(name, str(place)) for name, place in places.items()))
-    found = revisions.find_checked_out_commits(own)
+    found = git_module.find_checked_out_commits(own)
     assert set(found) == {"op"}
     assert (found["op"].commit, found["op"].subject, found["op"].dirty) == (commits[-1], "change 5", False)
     (folder / "op.py").write_text("# other\n", encoding="utf-8")
-    assert revisions.find_checked_out_commits(own)["op"].dirty
+    assert git_module.find_checked_out_commits(own)["op"].dirty
 
 
-@pytest.mark.parametrize(
-    "text", ["no such", "", "--upload-pack=x", "HEAD:op.py", "main..no such", "a\0b", "HEAD..\ud800"]
-)
+@pytest.mark.parametrize("text", ["no such", "", "--upload-pack=x", "HEAD:op.py", "main..HEAD", "a\0b", "\ud800"])
 def test_what_is_no_commit_is_refused(made: tuple[Path, list[str]], text: str) -> None:
     with pytest.raises(BadInput) as refused:
-        revisions.resolve(made[0], [text, "HEAD"])
+        git_module.resolve(made[0], [text, "HEAD"])
     assert refused.value.message == f"no such revision in {made[0]}"
 
 
 def test_one_revision_alone_is_refused(made: tuple[Path, list[str]]) -> None:
     with pytest.raises(BadInput) as refused:
-        revisions.resolve(made[0], ["HEAD"])
+        git_module.resolve(made[0], ["HEAD"])
     assert refused.value.message == "one revision cannot be compared with anything"
-
-
-def test_too_many_are_refused(made: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "available_bytes", lambda: 5 * machine.SMALL_WORKER_BYTES)
-    with pytest.raises(BadInput) as refused:
-        revisions.resolve(made[0], ["HEAD~4..HEAD"])
-    assert refused.value.received == "5 revisions"
-
-
-def test_for_so_many_revisions_there_is_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    for available, most in ((None, math.inf), (1, 0), (20 * machine.SMALL_WORKER_BYTES, 18)):
-        monkeypatch.setattr(machine, "available_bytes", lambda told=available: told)
-        assert machine.room_for_workers(machine.SMALL_WORKER_BYTES) == most
 
 
 def test_the_repository_is_that_of_the_file_of_the_op(made: tuple[Path, list[str]]) -> None:
     own = own_ops(Target("op", str(made[0] / "op.py")))
-    assert revisions.repository_of(["op"], own) == made[0]
+    assert git_module.repository_of(["op"], own) == made[0]
 
 
 def test_the_repository_of_a_module_is_found_without_importing_it(
@@ -117,9 +68,9 @@ def test_the_repository_of_a_module_is_found_without_importing_it(
     (made[0] / "package").mkdir()
     (made[0] / "package" / "__init__.py").write_text("raise AssertionError\n", encoding="utf-8")
     monkeypatch.chdir(made[0])
-    assert revisions.repository_of(["op"], own_ops(Target("op", "package.part", "body", ("1",)))) == made[0]
+    assert git_module.repository_of(["op"], own_ops(Target("op", "package.part", "body", ("1",)))) == made[0]
     with pytest.raises(BadInput) as refused:
-        revisions.repository_of(["op"], own_ops(Target("op", "nowhere_at_all.part", "body", ("1",))))
+        git_module.repository_of(["op"], own_ops(Target("op", "nowhere_at_all.part", "body", ("1",))))
     assert refused.value.received == "nowhere_at_all.part:body"
 
 
@@ -129,7 +80,7 @@ def test_ops_in_no_repository_or_in_two_are_refused(made: tuple[Path, list[str]]
         (folder / "outside.py").write_text("", encoding="utf-8")
         own = own_ops(Target("op", str(made[0] / "op.py")), Target("outside", str(folder / "outside.py")))
         with pytest.raises(BadInput) as refused:
-            revisions.repository_of(["op", "outside"], own)
+            git_module.repository_of(["op", "outside"], own)
         assert refused.value.received == f"op in {made[0]} and outside in {said}"
 
 
@@ -141,10 +92,10 @@ def test_own_ops_of_the_package_have_its_checkout_for_a_repository(
     (package / "ops" / "builtin").mkdir(parents=True)
     for name in ("__init__.py", "ops/builtin/sinh.py"):
         (package / name).write_text("", encoding="utf-8")
-    monkeypatch.setattr(revisions, "PACKAGE", package)
-    monkeypatch.setattr(revisions, "find", lambda kind: {"sinh": package / "ops" / "builtin" / "sinh.py"})
+    monkeypatch.setattr(git_module, "PACKAGE", package)
+    monkeypatch.setattr(git_module, "find", lambda kind: {"sinh": package / "ops" / "builtin" / "sinh.py"})
     with pytest.raises(BadInput) as refused:
-        revisions.repository_of(["sinh"], NO_OWN_OPS)
-    assert refused.value.received == f"pyopbench from {package}"
+        git_module.repository_of(["sinh"], NO_OWN_OPS)
+    assert refused.value.received == "pyopbench in no repository"
     git(made[0], "add", "pyopbench")
-    assert revisions.repository_of(["sinh"], NO_OWN_OPS) == made[0]
+    assert git_module.repository_of(["sinh"], NO_OWN_OPS) == made[0]

@@ -19,12 +19,13 @@ def test_a_quick_run_of_few_ops_is_short(ops: tuple[str, ...], seconds: float) -
 
 def test_a_quick_run_on_two_devices_has_the_time_of_two() -> None:
     assert settings_for(Axes(quick=True, placements=("cpu", "gpu"))).budget_seconds == 2 * 170.0
+    assert settings_for(Axes(quick=True), sides=3).budget_seconds == 3 * 170.0
 
 
 def test_only_the_budget_ends_a_comparison_that_has_one() -> None:
-    assert settings_for(Axes(), compares=True).launches == settings.FULL.launches
-    found = settings_for(Axes(), budget_seconds=600.0, compares=True)
+    assert settings_for(Axes(), sides=2).launches == settings.FULL.launches
+    found = settings_for(Axes(), budget_seconds=600.0, sides=2)
     assert found.launches == found.rounds == UNLIMITED
     assert found.first_rounds == settings.FULL.first_rounds
-    found = settings_for(Axes(quick=True), launches=4, compares=True)
+    found = settings_for(Axes(quick=True), launches=4, sides=2)
     assert (found.launches, found.rounds) == (4, settings.QUICK.rounds), "or what is asked for"

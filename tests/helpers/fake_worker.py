@@ -147,9 +147,11 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def compare_values(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep what the file `value` holds, or compare it with what is kept."""
-    with open("value", encoding="utf-8") as file:
-        here = file.read().strip()
+    """Keep what the file `value` holds, if there is one, or compare it with what is kept."""
+    here = ""
+    if os.path.exists("value"):
+        with open("value", encoding="utf-8") as file:
+            here = file.read().strip()
     if "save" in request:
         with open(request["save"], "w", encoding="utf-8") as file:
             file.write(here)
