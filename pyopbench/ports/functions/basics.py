@@ -1,9 +1,11 @@
-"""The common parts of functions on tensors: axes, sizes, and tests for NaN; and the step that stays in NumPy."""
+"""The common parts of functions on tensors: axes, sizes, and tests for NaN; parts that are read and replaced."""
 
 import functools
 
 import numpy as np
 import tensorflow as tf
+
+from pyopbench.ports.functions.table import helper
 
 
 def np_axes(axis, rank):
@@ -78,6 +80,7 @@ def np_divide_where(x, y, out, where):
     return tf.where(where, tf.cast(x / tf.where(where, y, tf.ones_like(y)), out.dtype), out)
 
 
+@helper("np.moveaxis", tensor="own")
 def np_moved(tensor, source, destination):
     """Return a tensor with an axis, or several, at other places."""
     rank = tensor.shape.rank

@@ -49,11 +49,6 @@ def np_remainder(x, y):
     return tf.where(tf.equal(found, zero), np_copysign(tf.zeros_like(found), y), found)
 
 
-def np_bitwise_xor(x, y):
-    """Return where bits differ."""
-    return tf.not_equal(x, y) if x.dtype == tf.bool else tf.bitwise.bitwise_xor(x, y)
-
-
 def np_left_shift(x, y):
     """Return integers with their bits moved up; 0 from as many places on as there are bits."""
     beyond = (y < tf.zeros((), y.dtype)) | (y >= tf.constant(8 * x.dtype.size, y.dtype))

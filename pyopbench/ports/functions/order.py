@@ -102,13 +102,6 @@ def np_unique(ar, return_index=False, return_inverse=False, return_counts=False,
     return tuple(found) if len(found) > 1 else found[0]
 
 
-@helper("np.isin", element="common", test_elements="common")
-def np_isin(element, test_elements, *, invert=False):
-    """Return whether each element is among others."""
-    found = tf.reduce_any(tf.equal(element[..., None], tf.reshape(test_elements, [-1])), -1)
-    return ~found if invert else found
-
-
 def np_nan_where(has_nan, found):
     """Return floats with NaN at some places."""
     return tf.where(has_nan, tf.constant(np.nan, found.dtype), found) if found.dtype.is_floating else found
@@ -139,10 +132,15 @@ def np_at(ordered, places):
     return tf.gather(ordered, tf.minimum(tf.maximum(places, 0), last), axis=rank, batch_dims=rank)
 
 
-def np_quantiles(a, shares, axis, keepdims, skips_nan):
-    """Return what is at shares of the way through the ascending elements: an array from 0 to 1, of one axis or none."""
-    if a.dtype == tf.bool:
-        raise NotImplementedError("is not supported for truth values")
+def np_percentiles(a, q, axis, keepdims, skips_nan):
+    """Return what is at percentages, known before the graph runs, of the way through the ascending elements.
+
+    A percentage that is a number has the precision of the elements, as in NumPy.
+    """
+    if a.dtype == tf.bool or np.ndim(q) > 1:
+        raise NotImplementedError(f"is not supported for {a.dtype.name} and q={q!r}")
+    of_elements = type(q) in (int, float) and a.dtype.is_floating
+    shares = np.asarray(np.asarray(q) / 100, a.dtype.as_numpy_dtype if of_elements else None)
     flat, axes = np_gathered(a if a.dtype.is_floating else tf.cast(a, tf.float64), axis)
     ordered = tf.cast(np_sort(flat), np.result_type(flat.dtype.as_numpy_dtype, shares.dtype))
     is_number = tf.cast(~np_is_nan(flat), tf.int64)
@@ -160,30 +158,16 @@ def np_quantiles(a, shares, axis, keepdims, skips_nan):
     return np_with_axes(found, [shares.ndim + one for one in axes], keepdims)
 
 
-def np_shares(a, q, scale):
-    """Return shares that are known before the graph runs; a number has the precision of the elements, as in NumPy."""
-    if np.ndim(q) > 1 or (scale == 1 and np.asarray(q).dtype.kind != "f"):
-        raise NotImplementedError(f"is not supported for q={q!r}")
-    of_elements = type(q) in (int, float) and a.dtype.is_floating
-    return np.asarray(np.asarray(q) / scale, a.dtype.as_numpy_dtype if of_elements else None)
-
-
-@helper("np.quantile", a="own")
-def np_quantile(a, q, axis=None, *, keepdims=False):
-    """Return quantiles; NaN where there is any."""
-    return np_quantiles(a, np_shares(a, q, 1), axis, keepdims, skips_nan=False)
-
-
 @helper("np.percentile", a="own")
 def np_percentile(a, q, axis=None, *, keepdims=False):
     """Return percentiles; NaN where there is any."""
-    return np_quantiles(a, np_shares(a, q, 100), axis, keepdims, skips_nan=False)
+    return np_percentiles(a, q, axis, keepdims, skips_nan=False)
 
 
 @helper("np.nanpercentile", a="own")
 def np_nanpercentile(a, q, axis=None, *, keepdims=False):
     """Return percentiles of the elements that are not NaN; NaN where there are none."""
-    return np_quantiles(a, np_shares(a, q, 100), axis, keepdims, skips_nan=True)
+    return np_percentiles(a, q, axis, keepdims, skips_nan=True)
 
 
 @helper("np.max np.amax", a="own")

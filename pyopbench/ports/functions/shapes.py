@@ -10,7 +10,6 @@ from pyopbench.ports.functions.basics import (
     np_axes,
     np_checked,
     np_known_size,
-    np_moved,
     np_number,
     np_sizes,
 )
@@ -21,25 +20,6 @@ from pyopbench.ports.functions.table import helper
 def np_flip(m, axis=None):
     """Return an array with the elements along axes in reverse."""
     return tf.reverse(m, np_axes(axis, m.shape.rank))
-
-
-@helper("np.rot90", m="own")
-def np_rot90(m, k=1, axes=(0, 1)):
-    """Return an array turned by right angles."""
-    first, second = np_axes(list(axes), m.shape.rank)
-    if k % 4 in (2, 3):
-        m = tf.reverse(m, [first, second])
-    return tf.reverse(np_moved(m, [first, second], [second, first]), [first]) if k % 2 else m
-
-
-@helper("np.insert", arr="own", values="own")
-def np_insert(arr, obj, values):
-    """Return all elements as a vector, with values before a place."""
-    if not isinstance(obj, (int, np.integer)):
-        raise NotImplementedError("is supported only for one place that is known before the graph runs")
-    flat, size = tf.reshape(arr, [-1]), tf.size(arr)
-    flat = np_checked(flat, (-size <= obj) & (obj <= size), "index is out of bounds")
-    return tf.concat([flat[:obj], tf.reshape(tf.cast(values, arr.dtype), [-1]), flat[obj:]], 0)
 
 
 @helper("np.tile", A="own", reps="number")

@@ -1,10 +1,10 @@
-"""Means and spreads, with NaN or without, covariances, counts and histograms."""
+"""Means and spreads, covariances, counts and histograms."""
 
 import numpy as np
 import tensorflow as tf
 
 from pyopbench.ports.functions.basics import np_axes, np_count, np_is_nan, np_number
-from pyopbench.ports.functions.order import np_max, np_min, np_nan_where, np_searchsorted
+from pyopbench.ports.functions.order import np_searchsorted
 from pyopbench.ports.functions.table import helper
 
 
@@ -33,31 +33,12 @@ def np_cov(m, *, rowvar=True):
     return found[0, 0] if rows.shape[0] == 1 else found
 
 
-def np_without_nan(a, value):
-    """Return an array with a value in place of NaN."""
-    return a if a.dtype.is_integer or a.dtype.is_bool else tf.where(np_is_nan(a), tf.constant(value, a.dtype), a)
-
-
-@helper("np.nanmax", a="own")
-def np_nanmax(a, axis=None, *, keepdims=False):
-    """Return the largest elements that are not NaN; NaN where there is nothing else."""
-    found = np_max(np_without_nan(a, -np.inf), axis, keepdims=keepdims)
-    return np_nan_where(tf.reduce_all(np_is_nan(a), np_axes(axis, a.shape.rank), keepdims), found)
-
-
-@helper("np.nanmin", a="own")
-def np_nanmin(a, axis=None, *, keepdims=False):
-    """Return the smallest elements that are not NaN; NaN where there is nothing else."""
-    found = np_min(np_without_nan(a, np.inf), axis, keepdims=keepdims)
-    return np_nan_where(tf.reduce_all(np_is_nan(a), np_axes(axis, a.shape.rank), keepdims), found)
-
-
 @helper("np.nanmean", a="float")
 def np_nanmean(a, axis=None, *, keepdims=False):
     """Return means of what is not NaN."""
     axes = np_axes(axis, a.shape.rank)
     count = tf.reduce_sum(tf.cast(~np_is_nan(a), a.dtype), axes, keepdims)
-    return tf.reduce_sum(np_without_nan(a, 0), axes, keepdims) / count
+    return tf.reduce_sum(tf.where(np_is_nan(a), tf.zeros((), a.dtype), a), axes, keepdims) / count
 
 
 @helper("np.bincount", x="int64", weights="float64", minlength="int64")
@@ -114,10 +95,3 @@ def np_histogram(a, bins=10, range=None, *, weights=None):
         flat = tf.reshape(weights, [-1])
         amounts = tf.where(inside, flat, tf.zeros((), flat.dtype))
     return tf.math.unsorted_segment_sum(amounts, place, tf.size(edges, tf.int64) - 1), edges
-
-
-@helper("scipy.special.softmax", x="float")
-def scipy_softmax(x, axis=None):
-    """Return exponentials as shares of their sum."""
-    power = tf.exp(x - np_max(x, axis, keepdims=True))
-    return power / tf.reduce_sum(power, np_axes(axis, x.shape.rank), keepdims=True)
