@@ -9,18 +9,11 @@ import numpy as np
 
 from pyopbench.model.syntax import NUMBER, number_of
 from pyopbench.ports.porting.control_flow import carried, dtype_of_name, in_lines, is_sequence_where_ways_meet
+from pyopbench.ports.porting.expressions import OPERATORS, SHIFTS, write_between, write_items
 from pyopbench.ports.porting.grown_lists import refuse_grown, write_list
-from pyopbench.ports.porting.indexing import (
-    IndexEntry,
-    called,
-    comes_from,
-    entries_of,
-    is_by_tensor,
-    pick,
-)
+from pyopbench.ports.porting.indexing import IndexEntry, comes_from, entries_of, is_by_tensor, pick
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import NUMBER_KIND, TENSOR, dtype_of
-from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between, write_items
 from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import output_of, without_keys
 
@@ -59,8 +52,7 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int) ->
 def _refuse_copy(code: TypedCode, target: ast.expr, entries: list[list[IndexEntry]]) -> None:
     """Refuse to write to part of a selection by a mask or arrays of indices: in NumPy the selection is a copy."""
     if any(entry.kind in ("places", "mask", "points") for one in entries for entry in one):
-        why = f"`{ast.unparse(target)}` is part of a copy, so nothing is written to the array"
-        raise code.refusal(target, why, "combine the keys into one")
+        raise code.refusal(target)
 
 
 def _is_of_part(entry: IndexEntry) -> bool:
@@ -101,7 +93,7 @@ def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]
         keys.append(target.slice)
         target = target.value
     if not isinstance(target, ast.Name):
-        raise code.refusal(target, fix="give it a name")
+        raise code.refusal(target)
     return target, keys[::-1]
 
 
@@ -110,7 +102,7 @@ def assign(code: Any, node: ast.Assign) -> str | None:
     for one in node.targets:
         _refuse_container(code, one)
         if isinstance(one, ast.Attribute) and code.is_tensor(one.value):
-            raise code.refusal(one, fix="bind a new array to a name")
+            raise code.refusal(one)
     target, value = node.targets[0], node.value
     if len(node.targets) > 1:
         return in_lines(node, _to_each(code, node))
@@ -118,15 +110,7 @@ def assign(code: Any, node: ast.Assign) -> str | None:
         return _unpack(code, node, target, value)
     if isinstance(target, ast.Subscript) and _writes(code, target, value):
         root, _ = root_of(code, target)
-        text, rank = code.tensor(value, code.dtype(root)), code.one(value).rank
-        items = target.slice.elts if isinstance(target.slice, ast.List) and target.value is root else []
-        if any(map(code.is_tensor, items)) and not any(map(code.rank, items)) and rank == code.rank(root):
-            # Of equal places, the last value is kept.
-            rows = code.fresh("rows")
-            each = [ast.copy_location(ast.Subscript(root, one, ast.Store()), target) for one in items]
-            lines = [write_item(code, one, f"{rows}[{place}]", rank - 1) for place, one in enumerate(each)]
-            return in_lines(node, [f"{rows} = {text}", *lines])
-        return write_item(code, target, text, rank)
+        return write_item(code, target, code.tensor(value, code.dtype(root)), code.one(value).rank)
     text = bound_text(code, target, value) if isinstance(target, ast.Name) else ""
     return f"{target.id} = {text}" if text else None  # type: ignore[attr-defined]
 
@@ -137,8 +121,7 @@ def _refuse_container(code: TypedCode, target: ast.expr) -> None:
     around = [one for one in ast.walk(code.unit.node) if isinstance(one, ast.If | ast.For | ast.While)]
     inside = any(one is target for each in around if code.observed.decides(code.source, each) for one in ast.walk(each))
     if inside and isinstance(target, ast.Subscript) and kinds and not kinds & {"tensor", "array"}:
-        why = f"`{ast.unparse(target)}` is written to in a list or dict under a condition on values"
-        raise code.refusal(target, why, "use an array")
+        raise code.refusal(target, f"`{ast.unparse(target)}` is an item of a list or dict, and a value decides on it")
 
 
 def _to_each(code: Any, node: ast.Assign) -> list[str]:
@@ -158,7 +141,7 @@ def _unpack(code: Any, node: ast.Assign, target: ast.Tuple | ast.List, value: as
     values = value.elts if is_display else [value] * len(target.elts)  # type: ignore[attr-defined]
     is_unknown = any(one.kind == TENSOR and one.shape[:1] == (None,) for one in code.seen(value))
     if is_unknown and any(isinstance(one, ast.Starred) for one in target.elts):
-        raise code.refusal(target, f"`{ast.unparse(target)}` takes any number of items", "take slices")
+        raise code.refusal(target)
     names, lines = [], []
     for one, part in zip(target.elts, values, strict=True):
         if isinstance(one, ast.Subscript) and _writes(code, one, part):
@@ -210,12 +193,12 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
     """Return `x += y` and `x[key] += y` of tensors."""
     target, value = node.target, node.value
     if isinstance(target, ast.Attribute):  # the observer does not follow arrays through attributes that are changed
-        raise code.refusal(node, fix="bind a new array to a name")
+        raise code.refusal(node)
     refuse_grown(code, target)
     _refuse_container(code, target)
     if type(node.op) in SHIFTS and isinstance(target, ast.Name) and code.is_tensor(target):
         return f"{target.id} = {write_between(code, node, node.op, target, value)}"
-    if type(node.op) not in BINARY:
+    if type(node.op) not in OPERATORS:
         return None
     between = code.source.span(target)[1], code.source.span(value)[0]
     sign = code.source.text(*between).partition("=")[0].strip()
@@ -231,21 +214,14 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
         kinds = {one.kind for one in code.seen(target)}
         if kinds == {"sequence"}:
             return None
-        dtype = _dtype_in_place(code, target, value)
+        one = code.one(target)
+        # An array, which is written to, keeps its dtype; of numbers, it is that of the result.
+        dtype = one.dtype if one.rank and one.dtype else code.loop(np.add, [target, value])[0][1]
         given = code.operand(value, dtype)
         if kinds <= {"tensor", "number"}:
             return f"{target.id} {sign}= {given}"
         return f"{target.id} = tf.cast({target.id}, tf.{dtype}) {sign} ({given})"
     return None
-
-
-def _dtype_in_place(code: TypedCode, target: ast.Name, value: ast.expr) -> str:
-    """Return the dtype in which `x += y` is computed: that of an array, which is written to, else of the result."""
-    one = code.one(target)
-    if one.rank and one.dtype:
-        return one.dtype
-    dtypes, _ = code.loop(BINARY[ast.Add], [target, value])
-    return dtypes[1]
 
 
 def bound_text(code: TypedCode, target: ast.Name, value: ast.expr) -> str:
@@ -270,13 +246,11 @@ def write_statement(code: TypedCode, call: ast.Call) -> str | None:
     """Return a call that writes to an array which is, or becomes, a tensor; None for any other call."""
     if (output := _write_output(code, call)) is not None:
         return output
-    function, (name, given) = call.func, called(code, call)
+    function, given = call.func, call.args
     if isinstance(function, ast.Attribute) and function.attr == "at":
         ufunc = name_of(code.value_of(function.value))
         return _scatter(code, call, SCATTERS[ufunc]) if ufunc in SCATTERS else None
-    if not any(map(code.holds_tensors, given)):
-        return None
-    if name == "np.fill_diagonal" and code.is_tensor(given[0]):
+    if name_of(code.value_of(function)) == "np.fill_diagonal" and code.is_tensor(given[0]):
         array, value = _name(code, given[0]), code.tensor(given[1], code.dtype(given[0]))
         return f"{array} = tf.linalg.set_diag({array}, tf.fill(tf.shape({array})[:1], {value}))"
     return None
@@ -306,7 +280,7 @@ def _write_output(code: TypedCode, call: ast.Call) -> str | None:
 
 def _name(code: TypedCode, node: ast.expr) -> str:
     if not isinstance(node, ast.Name):
-        raise code.refusal(node, fix="give it a name")
+        raise code.refusal(node)
     return node.id
 
 
@@ -318,7 +292,7 @@ def _scatter(code: Any, call: ast.Call, function: str) -> str | None:
     name, dtype = _name(code, array), code.dtype(array)
     several = places.elts if isinstance(places, ast.Tuple) else [places]
     if any(isinstance(one, ast.Slice) or not (code.rank(one) or code.holds_tensors(one)) for one in several):
-        raise code.refusal(call, "`.at` is supported with arrays of indices only")
+        raise code.refusal(call)
     is_whole = isinstance(places, ast.Tuple) or any(one.is_point for one in code.seen(places))
     indices = code.write(places) if is_whole else f"({code.write(places)},)"
     points, given = code.fresh("points"), code.tensor(values, dtype)

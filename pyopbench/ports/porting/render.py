@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from pyopbench.model.syntax import DEFINITIONS, parts_of
@@ -77,8 +77,11 @@ class Code:
         """Return the text of a node of which parts may be written otherwise."""
         if not hasattr(node, "lineno"):  # a key that a rule has put in
             return ast.unparse(node)
-        parts = [(*self.source.span(part), self.write_part(node, part)) for part in parts_of(node)]
-        return self.source.replaced(*self.source.span(node), parts)
+        return self.replaced(node, [(part, self.write_part(node, part)) for part in parts_of(node)])
+
+    def replaced(self, node: ast.AST, parts: Iterable[tuple[ast.AST, str]]) -> str:
+        """Return the text of a node with some of its parts replaced."""
+        return self.source.replaced(*self.source.span(node), [(*self.source.span(part), text) for part, text in parts])
 
     def write_part(self, node: ast.AST, part: ast.AST) -> str:
         """Return the text of a part of a node that stays."""
@@ -99,5 +102,6 @@ class Code:
 
     def refusal(self, node: ast.AST, why: str = "", fix: str = "") -> CannotPort:
         """Return the error about a line."""
-        why = why or f"`{ast.unparse(node)}` has no counterpart in TensorFlow"
+        first, *_ = ast.unparse(node).splitlines()
+        why = why or f"`{first}` has no counterpart in TensorFlow"
         return CannotPort(why, fix=fix or self.otherwise, place=(self.source.path, getattr(node, "lineno", 1)))

@@ -30,9 +30,6 @@ NEP50 = int(np.__version__.split(".")[0]) >= 2
 WEAK = {int: 1, float: 1.0, complex: 1j}
 """Types of Python scalars, and an example of each. Python's truth values have NumPy's dtype of them."""
 
-SEVERAL = "convert it first, write one function for each, or use numba_op"
-"""What serves a function that is called with several dtypes or numbers of axes."""
-
 
 class TypedCode(Code):
     """Code that knows what its expressions are."""
@@ -68,9 +65,7 @@ class TypedCode(Code):
             if found:
                 # A Python bool is promoted like a NumPy one; other Python numbers are not.
                 if len({(one.dtype, None if one.weak is bool else one.weak) for one in found}) > 1:
-                    names = " and ".join(sorted({_name_of_dtype(one) for one in found}))
-                    why = f"`{ast.unparse(node)}` has several dtypes: {names}"
-                    raise self.refusal(node, why, SEVERAL)
+                    raise self.refusal(node, f"`{ast.unparse(node)}` has several dtypes")
                 return next((one for one in found if one.weak is None), found[0])
         return Seen(OTHER)
 
@@ -79,8 +74,7 @@ class TypedCode(Code):
         one = self.one(node)
         ranks = {each.rank for each in self.seen(node) if each.kind == one.kind}
         if len(ranks) > 1:
-            why = f"`{ast.unparse(node)}` has different numbers of axes in different calls"
-            raise self.refusal(node, why, SEVERAL)
+            raise self.refusal(node, f"`{ast.unparse(node)}` has different numbers of axes in different calls")
         return one.rank
 
     def dtype(self, node: ast.expr) -> str:
@@ -148,8 +142,7 @@ class TypedCode(Code):
         found = _dtypes_of_loop(ufunc, [self.example(node) for node in nodes])
         for one in found:
             if one.kind not in "biufc" or one.itemsize > (16 if one.kind == "c" else 8):
-                why = f"`np.{ufunc.__name__}` computes in {one.name}, which is no dtype of numbers that TensorFlow has"
-                raise self.refusal(nodes[0], why)
+                raise self.refusal(nodes[0])  # it is computed in a dtype that TensorFlow has not got
         return [one.name for one in found[: ufunc.nin]], found[ufunc.nin].name
 
     def loop_dtype(self, *nodes: ast.expr) -> str:
@@ -160,7 +153,7 @@ class TypedCode(Code):
         """Return what promotes as an operand does: a Python scalar, or an array of ones of one element."""
         one = self.one(node)
         if one.kind == OTHER:
-            raise self.refusal(node, f"`{ast.unparse(node)}` is neither an array nor a number")
+            raise self.refusal(node)
         dtype = one.dtype or one.common
         weak = None if one.kind == SEQUENCE else one.weak
         return WEAK[weak] if weak in WEAK else np.ones((1,) * one.rank, dtype or "bool")
@@ -204,7 +197,3 @@ def _is_literal(node: ast.expr) -> TypeGuard[ast.List | ast.Tuple]:
 def joined(texts: Iterable[str]) -> str:
     """Return texts as the arguments of a call."""
     return ", ".join(one for one in texts if one)
-
-
-def _name_of_dtype(seen: Seen) -> str:
-    return seen.dtype if seen.weak is None else f"Python's {seen.weak.__name__}"
