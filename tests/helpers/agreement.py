@@ -14,7 +14,8 @@ from pyopbench.model.modules import load_file
 from pyopbench.model.syntax import read_source
 from pyopbench.ports.extract.extraction import extract
 from pyopbench.ports.for_numba.types import types_of
-from pyopbench.ports.porting.body_code import BodyCode, body_name, helper_source, needed_helpers
+from pyopbench.ports.functions.sources import FOR_NUMBA, source_of
+from pyopbench.ports.porting.body_code import BodyCode, body_name
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.porting.writers import DECORATOR
@@ -37,7 +38,7 @@ def compiled(body: Any, *inputs: Any) -> Any:
     types = types_of(vars(loaded)[name], [inputs])
     code = BodyCode(units, name, functions, DECORATOR, types)
     statements = code.write_units().values()
-    parts = [*helper_source(needed_helpers(code.helpers)), *statements]
+    parts = [*source_of(code.helpers, FOR_NUMBA).values(), *statements]
     text = module_text("A body for Numba.", parts, units)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "compiled_body.py"

@@ -119,7 +119,7 @@ def _refuse_container(code: TypedCode, target: ast.expr) -> None:
     """Refuse to write to a list or a dict in a branch or loop of tensors: AutoGraph passes on names, not items."""
     kinds = {one.kind for one in code.seen(without_keys(target))}
     around = [one for one in ast.walk(code.unit.node) if isinstance(one, ast.If | ast.For | ast.While)]
-    inside = any(one is target for each in around if code.observed.decides(code.source, each) for one in ast.walk(each))
+    inside = any(one is target for each in around if code.decides(each) for one in ast.walk(each))
     if inside and isinstance(target, ast.Subscript) and kinds and not kinds & {"tensor", "array"}:
         raise code.refusal(target, f"`{ast.unparse(target)}` is an item of a list or dict, and a value decides on it")
 

@@ -5,24 +5,19 @@ from __future__ import annotations
 import ast
 import copy
 import random
-from collections.abc import Iterable, Set
-from functools import cache
-from pathlib import Path
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
 
-import pyopbench.ports.for_numba
-from pyopbench.model.syntax import DEFINITIONS, Source, every_name, number_of, read_source
+from pyopbench.model.syntax import DEFINITIONS, Source, every_name, number_of
 from pyopbench.ports.extract.module import unparsed
 from pyopbench.ports.for_numba.names import Names, names_in, tree
 from pyopbench.ports.for_numba.rules import replacement_of
 from pyopbench.ports.for_numba.types import Types
+from pyopbench.ports.functions.sources import FOR_NUMBA, definitions
 from pyopbench.ports.porting.render import Code
 from pyopbench.ports.porting.units import Unit, Units
-
-HELPERS = Path(pyopbench.ports.for_numba.__path__[0]) / "helpers.py"
-"""The module whose functions ports have copies of. It is read and not imported, because it imports Numba."""
 
 
 class BodyCode(Code):
@@ -52,7 +47,7 @@ class BodyCode(Code):
         node = _Rewriting(self, names).visit(node)
         if isinstance(node, ast.FunctionDef) and unit.name == self.root:
             node.name = body_name(self.root)
-        self.helpers |= every_name(node) & _helpers().keys()
+        self.helpers |= every_name(node) & definitions(FOR_NUMBA).keys()
         return unparsed([(node, "")])[0].rstrip("\n")
 
 
@@ -111,31 +106,6 @@ def _take_by_position(arguments: ast.arguments) -> None:
 def body_name(name: str) -> str:
     """Return the name of the body that is compiled."""
     return f"{name}_on_arrays"
-
-
-@cache
-def _helpers() -> dict[str, tuple[str, set[str]]]:
-    """Return the source of each helper, and the names in it, by its name."""
-    source = read_source(str(HELPERS))
-    functions = [one for one in source.tree.body if isinstance(one, ast.FunctionDef)]
-    return {one.name: (source.text(*source.span(one)), every_name(one)) for one in functions}
-
-
-def needed_helpers(names: Iterable[str]) -> list[str]:
-    """Return the names of some helpers and of all that they call, in the order of their file."""
-    needed, left = set[str](), list(names)
-    while left:
-        name = left.pop()
-        if name not in needed:
-            needed.add(name)
-            typed = f"{name}_typed"  # the overload that chooses what Numba compiles for it
-            left += [one for one in (*_helpers()[name][1], typed) if one in _helpers()]
-    return [name for name in _helpers() if name in needed]
-
-
-def helper_source(names: Iterable[str]) -> list[str]:
-    """Return the source of some helpers."""
-    return [_helpers()[name][0] for name in names]
 
 
 def lines_of_body(text: str, source: Source) -> dict[int, int]:

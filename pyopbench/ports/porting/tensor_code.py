@@ -82,7 +82,7 @@ class TensorCode(TypedCode):
             grown_lists.refuse_grown(self, node)
         if isinstance(node, ast.NamedExpr) and self.holds_tensors(node.value):
             raise self.refusal(node)
-        if isinstance(node, ast.ListComp) and self.observed.decides(self.source, node):
+        if isinstance(node, ast.ListComp) and self.decides(node):
             raise self.refusal(node)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             return write_size(self, node) or write_subscript(self, node)

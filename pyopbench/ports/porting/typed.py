@@ -8,7 +8,6 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from pyopbench.ports.functions.sources import needed_by
 from pyopbench.ports.porting import grown_lists
 from pyopbench.ports.porting.observe import (
     ARRAY,
@@ -55,6 +54,14 @@ class TypedCode(Code):
         """Was it a tensor, or a list or tuple with one in it?"""
         return node is not None and any(one.kind == TENSOR or one.holds_tensors for one in self.seen(node))
 
+    def decides(self, node: ast.AST) -> bool:
+        """Does the branch that a statement or an expression takes depend on values?"""
+        return self.observed.decides(self.source, node)
+
+    def leaves(self, node: ast.AST, name: str) -> set[Seen]:
+        """Return what a name is where the ways of a statement, or of the rounds of a loop, meet."""
+        return self.observed.leaves(self.source, node).get(name, set())
+
     def one(self, node: ast.expr) -> Seen:
         """Return the most general of the observations of an expression: the tensor, else the array, else the number."""
         seen = self.seen(node)
@@ -92,34 +99,27 @@ class TypedCode(Code):
             return self._stacked(node, dtype)
         if seen and all(one.kind in (TENSOR, ARRAY) and one.dtype == dtype for one in seen):
             return self.write(node)  # TensorFlow takes arrays of NumPy's too
-        numbers = seen and all(one.kind == NUMBER_KIND for one in seen)
-        if numbers and any(one.weak is float for one in seen) and "int" in dtype:
-            return f"tf.constant({self._whole(node)}, tf.{dtype})"
+        text, is_constant = self.write(node), bool(seen) and all(one.kind == NUMBER_KIND for one in seen)
+        if is_constant and any(one.weak is float for one in seen) and "int" in dtype:
+            # NumPy cuts off the fraction of what is written into an array of whole numbers.
+            text = str(int(ast.literal_eval(node))) if is_number(node) else f"int({text})"
         if seen and all(one.kind == SEQUENCE and one.common for one in seen):
-            return self._of_known_items(node, dtype, np.result_type(*(one.common for one in seen)).name)
-        return f"tf.{'constant' if numbers else 'cast'}({self.write(node)}, tf.{dtype})"
-
-    def _of_known_items(self, node: ast.expr, dtype: str, own: str) -> str:
-        """Return a list or tuple without tensors as a tensor; `tf.cast` would first round its numbers to float32."""
-        if own != "bool" and np.can_cast(own, dtype):
-            return f"tf.constant({self.write(node)}, tf.{dtype})"
-        return f"tf.cast(tf.constant({self.write(node)}, tf.{own}), tf.{dtype})"
-
-    def _whole(self, node: ast.expr) -> str:
-        """Return a number as a whole one, as NumPy makes it where it is written into an array of whole numbers."""
-        return str(int(ast.literal_eval(node))) if is_number(node) else f"int({self.write(node)})"
+            own = np.result_type(*(one.common for one in seen)).name
+            is_constant = own != "bool" and np.can_cast(own, dtype)
+            if not is_constant:  # `tf.cast` would first round its numbers to float32
+                text = f"tf.constant({text}, tf.{own})"
+        return f"tf.{'constant' if is_constant else 'cast'}({text}, tf.{dtype})"
 
     def operand(self, node: ast.expr, dtype: str) -> str:
         """Return the text of an operand next to a tensor of a dtype, to which TensorFlow converts what is none."""
         seen = self.seen(node)
-        if seen and all(self._fits(one, dtype) for one in seen):
-            return self.write(node)
-        return self.tensor(node, dtype)
-
-    def _fits(self, seen: Seen, dtype: str) -> bool:
-        if seen.kind == NUMBER_KIND:
-            return seen.weak is not bool or dtype == "bool"
-        return seen.kind in (TENSOR, ARRAY) and seen.dtype == dtype
+        fits = [
+            one.weak is not bool or dtype == "bool"
+            if one.kind == NUMBER_KIND
+            else one.kind in (TENSOR, ARRAY) and one.dtype == dtype
+            for one in seen
+        ]
+        return self.write(node) if seen and all(fits) else self.tensor(node, dtype)
 
     def _stacked(self, node: ast.expr, dtype: str) -> str:
         if _is_literal(node):
@@ -164,8 +164,8 @@ class TypedCode(Code):
         return self.write(node) if is_tensor else f"tf.convert_to_tensor({self.write(node)})"
 
     def use(self, snippet: str) -> str:
-        """Return the name of a function that is written next to the code, and have it written, with what it calls."""
-        self.snippets |= needed_by([snippet])
+        """Return the name of a function on tensors, and have it written next to the code."""
+        self.snippets.add(snippet)
         return snippet
 
 
