@@ -12,7 +12,6 @@ from pyopbench.ports.porting.control_flow import carried, dtype_of_name, in_line
 from pyopbench.ports.porting.expressions import OPERATORS, SHIFTS, write_between, write_items
 from pyopbench.ports.porting.grown_lists import refuse_grown, write_list
 from pyopbench.ports.porting.indexing import IndexEntry, comes_from, entries_of, is_by_tensor, pick
-from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import NUMBER_KIND, TENSOR, dtype_of
 from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import output_of, without_keys
@@ -248,9 +247,9 @@ def write_statement(code: TypedCode, call: ast.Call) -> str | None:
         return output
     function, given = call.func, call.args
     if isinstance(function, ast.Attribute) and function.attr == "at":
-        ufunc = name_of(code.value_of(function.value))
+        ufunc = code.name_of(function.value)
         return _scatter(code, call, SCATTERS[ufunc]) if ufunc in SCATTERS else None
-    if name_of(code.value_of(function)) == "np.fill_diagonal" and code.is_tensor(given[0]):
+    if code.name_of(function) == "np.fill_diagonal" and code.is_tensor(given[0]):
         array, value = _name(code, given[0]), code.tensor(given[1], code.dtype(given[0]))
         return f"{array} = tf.linalg.set_diag({array}, tf.fill(tf.shape({array})[:1], {value}))"
     return None

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pyopbench.ports.porting.expressions import write_truth
-from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Seen, dtype_of
 from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import names_bound, of_function, of_loop, parameters_of
@@ -153,7 +152,7 @@ def write_for(code: Any, node: ast.For) -> str | None:
     call = node.iter
     if not isinstance(node.target, ast.Name):
         raise code.refusal(node)
-    if not isinstance(call, ast.Call) or name_of(code.value_of(call.func)) != "range":
+    if not isinstance(call, ast.Call) or code.name_of(call.func) != "range":
         return _write_loop(code, node, f"for {node.target.id} in {_elements(code, call)}")
     has_step = len(call.args) > 2
     if code.is_compiled and any(map(code.holds_tensors, call.args)) and (not has_step or is_number(call.args[2])):

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
-from pyopbench.ports.porting.names import name_of
+from pyopbench.ports.functions.table import name_of
 from pyopbench.ports.porting.observe import TENSOR
 from pyopbench.ports.porting.watched_calls import CHANGING
 from pyopbench.ports.porting.watching import names_bound

@@ -7,7 +7,6 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
-from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR
 from pyopbench.ports.porting.typed import TypedCode
 from pyopbench.ports.porting.watching import names_written
@@ -204,7 +203,7 @@ def comes_from(
         places = [one.node for one in entries_of(code, node.slice) if one.kind in ("places", "points")]
         values = [node.value, *places]
     elif isinstance(node, ast.Call):
-        name, given = name_of(code.value_of(node.func)), node.args
+        name, given = code.name_of(node.func), node.args
         if isinstance(node.func, ast.Attribute) and code.is_tensor(node.func.value):  # a method of an array
             name, given = f"np.{node.func.attr}", [node.func.value, *given]
         if name not in PASSED_ON:

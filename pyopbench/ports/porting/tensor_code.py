@@ -25,7 +25,6 @@ from pyopbench.ports.porting.expressions import (
     write_unary,
 )
 from pyopbench.ports.porting.indexing import write_subscript
-from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import TENSOR
 from pyopbench.ports.porting.typed import TypedCode, is_number, joined
 
@@ -106,7 +105,7 @@ class TensorCode(TypedCode):
         loops = [one for one in loops if part is getattr(one, "iter", None)]
         is_taken_apart = isinstance(node, ast.Starred) or bool(loops)
         if isinstance(node, ast.Call) and part in node.args:
-            is_taken_apart = name_of(self.value_of(node.func)) in UNPACKING
+            is_taken_apart = self.name_of(node.func) in UNPACKING
         if not (is_taken_apart and self.is_tensor(part)):
             return self.write(part)
         is_unpacked = any(isinstance(one.target, ast.Tuple | ast.List) for one in loops)
@@ -121,8 +120,7 @@ class TensorCode(TypedCode):
         if isinstance(function, ast.Attribute) and self.is_tensor(function.value):
             return self._method(node, function)
         arguments = [*node.args, *(one.value for one in node.keywords)]
-        value = self.value_of(function)
-        name = name_of(value)
+        value, name = self.value_of(function), self.name_of(function)
         if name == "print" and not (self.is_mapped or self.is_compiled):
             return self._printed(node)
         if not (self.is_tensor(node) or any(map(self.holds_tensors, arguments))):
@@ -163,7 +161,7 @@ class TensorCode(TypedCode):
 
     def _mapped(self, node: ast.Call) -> str | None:
         """Return `map(function, items)` of a function of NumPy's as a generator expression."""
-        name = name_of(self.value_of(node.args[0]))
+        name = self.name_of(node.args[0])
         if not name.startswith("np."):
             return None
         function = UNARY.get(name.removeprefix("np."), "")

@@ -8,6 +8,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from pyopbench.ports.functions.table import name_of
 from pyopbench.ports.porting import grown_lists
 from pyopbench.ports.porting.observe import (
     ARRAY,
@@ -53,6 +54,10 @@ class TypedCode(Code):
     def holds_tensors(self, node: ast.AST | None) -> bool:
         """Was it a tensor, or a list or tuple with one in it?"""
         return node is not None and any(one.kind == TENSOR or one.holds_tensors for one in self.seen(node))
+
+    def name_of(self, node: ast.AST) -> str:
+        """Return the name of a function in tables, such as `np.sum` or `len`; empty for what is in none."""
+        return name_of(self.value_of(node))
 
     def decides(self, node: ast.AST) -> bool:
         """Does the branch that a statement or an expression takes depend on values?"""
