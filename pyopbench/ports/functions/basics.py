@@ -39,11 +39,6 @@ def np_known_size(tensor, axis):
     return size
 
 
-def np_count(tensor, axes):
-    """Return the number of elements along axes, int64."""
-    return tf.reduce_prod(tf.gather(tf.shape(tensor, tf.int64), tf.constant(axes, tf.int64)))
-
-
 def np_is_nan(tensor):
     """Return which elements are NaN; integers never are."""
     if tensor.dtype.is_complex:
@@ -109,11 +104,6 @@ def np_with_axes(tensor, axes, keepdims):
         for axis in sorted(axes):
             tensor = tf.expand_dims(tensor, axis)
     return tensor
-
-
-def np_along(axis, begin, end):
-    """Return the index of a part of an axis."""
-    return (slice(None),) * axis + (slice(begin, end),)
 
 
 def np_number(value, dtype):

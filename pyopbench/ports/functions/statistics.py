@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.functions.basics import np_axes, np_count, np_is_nan, np_number
+from pyopbench.ports.functions.basics import np_axes, np_is_nan, np_number
 from pyopbench.ports.functions.order import np_searchsorted
 from pyopbench.ports.functions.table import helper
 
@@ -13,7 +13,7 @@ def np_var(a, axis=None, *, ddof=0, keepdims=False):
     """Return variances: sums of squared differences to the mean, divided by the number of elements less `ddof`."""
     axes = np_axes(axis, a.shape.rank)
     found = tf.math.reduce_variance(a, axes, keepdims)
-    count = tf.cast(np_count(a, axes), found.dtype)
+    count = tf.cast(tf.reduce_prod(tf.gather(tf.shape(a, tf.int64), tf.constant(axes, tf.int64))), found.dtype)
     return found * count / tf.maximum(count - np_number(ddof, found.dtype), 0)
 
 
@@ -71,17 +71,6 @@ def np_bin_edges(x, bins, limits):
     return tf.cast(tf.concat([edges[:-1], [wide_high]], 0), kind)
 
 
-def np_bins_of(x, edges):
-    """Return the number of each element's bin, and which elements are in one; the last bin has both its edges."""
-    common = tf.float32 if x.dtype == tf.float32 and edges.dtype == tf.float32 else tf.float64
-    x, edges = tf.cast(x, common), tf.cast(edges, common)
-    last = tf.size(edges, tf.int64) - 1
-    place = np_searchsorted(edges, x, "right") - 1
-    place = tf.where(tf.equal(x, edges[-1]), last - 1, place)
-    inside = (x >= edges[0]) & (x <= edges[-1])
-    return tf.where(inside, place, tf.zeros((), tf.int64)), inside
-
-
 @helper("np.histogram", a="own", weights="own")
 def np_histogram(a, bins=10, range=None, *, weights=None):
     """Return how many elements are in each bin, and the edges of the bins: those given, or of as many of one width."""
@@ -89,9 +78,14 @@ def np_histogram(a, bins=10, range=None, *, weights=None):
         raise NotImplementedError(f"is not supported for bins={bins!r}")
     x = tf.reshape(tf.cast(a, tf.uint8) if a.dtype == tf.bool else a, [-1])
     edges = tf.constant(np.asarray(bins)) if np.ndim(bins) else np_bin_edges(x, bins, range)
-    place, inside = np_bins_of(x, edges)
+    common = tf.float32 if x.dtype == tf.float32 and edges.dtype == tf.float32 else tf.float64
+    x, bounds, count = tf.cast(x, common), tf.cast(edges, common), tf.size(edges, tf.int64) - 1
+    place = np_searchsorted(bounds, x, "right") - 1
+    place = tf.where(tf.equal(x, bounds[-1]), count - 1, place)  # the last bin has both its edges
+    inside = (x >= bounds[0]) & (x <= bounds[-1])
+    place = tf.where(inside, place, tf.zeros((), tf.int64))
     amounts = tf.cast(inside, tf.int64)
     if weights is not None:
         flat = tf.reshape(weights, [-1])
         amounts = tf.where(inside, flat, tf.zeros((), flat.dtype))
-    return tf.math.unsorted_segment_sum(amounts, place, tf.size(edges, tf.int64) - 1), edges
+    return tf.math.unsorted_segment_sum(amounts, place, count), edges

@@ -16,13 +16,14 @@ from pyopbench.ports.porting.observe import NUMBER_KIND, TENSOR, dtype_of
 from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import output_of, without_keys
 
-DISTINCT = frozenset({"np.argsort", "np.arange", "np.where", "np.nonzero", "np.flatnonzero"})
-"""Functions that name no place twice, in a row of places or in all rows together."""
-
-TOGETHER = frozenset(
-    {"np.nonzero", "np.where", *(f"np.{one}_indices{end}" for one in ("tril", "triu", "diag") for end in ("", "_from"))}
-)
-"""Functions whose indices, taken together, contain no element twice."""
+DISTINCT = {
+    "places": {"np.argsort", "np.arange", "np.where", "np.nonzero", "np.flatnonzero"},
+    "points": {
+        *("np.nonzero", "np.where", "np.tril_indices", "np.tril_indices_from", "np.triu_indices"),
+        *("np.triu_indices_from", "np.diag_indices", "np.diag_indices_from"),
+    },
+}
+"""Functions that name no element twice: in a row of places, or in indices for several axes, taken together."""
 
 SCATTERS = {"np.add": "add", "np.subtract": "sub", "np.maximum": "max", "np.minimum": "min"}
 """Functions whose `.at` is an op that scatters, by its name in TensorFlow."""
@@ -68,7 +69,8 @@ def _replacing(code: TypedCode, entries: list[list[IndexEntry]], axes: int, rank
     and the values have `rank`.
     """
     several = [entry for one in entries for entry in one if entry.kind in ("places", "points")] if rank else []
-    if not any(code.holds_tensors(entry.node) and not _is_once(code, entry) for entry in several):
+    unknown = [one for one in several if code.holds_tensors(one.node)]
+    if all(comes_from(code, one.node, DISTINCT[one.kind], of_rows=one.kind == "places") for one in unknown):
         return "np_replaced"
     if len(entries) == 1 and all(entry.kind in ("places", "number", "all") for entry in entries[0]):
         last = max(place for place, entry in enumerate(entries[0]) if entry.kind == "places")
@@ -76,13 +78,6 @@ def _replacing(code: TypedCode, entries: list[list[IndexEntry]], axes: int, rank
             return "np_replaced"  # the same values at all places
     is_row = len(several) == len(entries) == 1 and several[0].kind == "places" and several[0].rank == 1
     return "np_last_replaced" if is_row else "np_once_replaced"
-
-
-def _is_once(code: TypedCode, entry: IndexEntry) -> bool:
-    """Does the source show that indices contain no element twice?"""
-    if entry.kind == "points":
-        return comes_from(code, entry.node, TOGETHER)
-    return comes_from(code, entry.node, DISTINCT, of_rows=True)
 
 
 def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]]:
@@ -152,21 +147,15 @@ def _unpack(code: Any, node: ast.Assign, target: ast.Tuple | ast.List, value: as
         pairs = zip(target.elts, values, strict=True)
         texts = [(isinstance(one, ast.Name) and bound_text(code, one, part)) or code.write(part) for one, part in pairs]
     else:
-        lines += _casts(code, target)
+        # Where a branch or loop gives a name a tensor, a number that it is unpacked to is one, too.
+        for name in (one.id for one in target.elts if isinstance(one, ast.Name)):
+            seen = carried(code, name)
+            if (dtype := dtype_of(seen)) and any(one.kind == NUMBER_KIND for one in seen):
+                lines.append(f"{name} = {code.use('np_number')}({name}, tf.{dtype})")
         number = f", num={len(names)}" if is_unknown else ""
         texts = [f"tf.unstack({code.write(value)}{number})" if code.is_tensor(value) else code.write(value)]
     end = "," if len(names) == 1 else ""
     return in_lines(node, [f"{', '.join(names)}{end} = {', '.join(texts)}{end * is_display}", *lines])
-
-
-def _casts(code: TypedCode, target: ast.Tuple | ast.List) -> list[str]:
-    """Return statements that turn unpacked numbers into tensors, where a branch or loop gives the name a tensor."""
-    seen = {one.id: carried(code, one.id) for one in target.elts if isinstance(one, ast.Name)}
-    return [
-        f"{name} = {code.use('np_number')}({name}, tf.{dtype})"
-        for name, several in seen.items()
-        if (dtype := dtype_of(several)) and any(one.kind == NUMBER_KIND for one in several)
-    ]
 
 
 def _to(code: TypedCode, target: ast.expr, value: ast.expr, name: str, rank: int) -> str:

@@ -257,18 +257,12 @@ def clip(given: Given) -> str:
     for function, names in (("tf.maximum", ("a_min", "min")), ("tf.minimum", ("a_max", "max"))):
         bound = given.get(names[0]) or given.get(names[1])
         if bound is not None:
-            _refuse_out_of_range(given, bound)
+            if is_number(bound) and np.dtype(given.dtype).kind in "iu":
+                limits = np.iinfo(given.dtype)
+                if not limits.min <= ast.literal_eval(bound) <= limits.max:
+                    raise code.refusal(bound)  # which TensorFlow would wrap around
             text = f"{function}({text}, {code.operand(bound, given.dtype)})"
     return text
-
-
-def _refuse_out_of_range(given: Given, bound: ast.expr) -> None:
-    """Refuse a bound that no integer of the dtype can be: TensorFlow would wrap it around."""
-    dtype = np.dtype(given.dtype)
-    if dtype.kind in "iu" and is_number(bound):
-        limits, value = np.iinfo(dtype), ast.literal_eval(bound)
-        if not limits.min <= value <= limits.max:
-            raise given.code.refusal(bound)
 
 
 for _name in (

@@ -187,7 +187,7 @@ def _counted(code: TypedCode, node: ast.expr, whole: str, axis: object, dtype: s
 
 
 def comes_from(
-    code: TypedCode, node: ast.expr, functions: Set[str], *, of_rows: bool = False, asked: frozenset[str] = frozenset()
+    code: TypedCode, node: ast.expr, functions: Set[str], *, of_rows: bool = False, asked: Set[str] = frozenset()
 ) -> bool:
     """Does the source show that all values of an expression, or a selection of them, are from calls of some functions?
 
