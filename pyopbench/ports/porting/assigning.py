@@ -18,10 +18,7 @@ from pyopbench.ports.porting.watching import output_of, without_keys
 
 DISTINCT = {
     "places": {"np.argsort", "np.arange", "np.where", "np.nonzero", "np.flatnonzero"},
-    "points": {
-        *("np.nonzero", "np.where", "np.tril_indices", "np.tril_indices_from", "np.triu_indices"),
-        *("np.triu_indices_from", "np.diag_indices", "np.diag_indices_from"),
-    },
+    "points": {"np.nonzero", "np.where"},
 }
 """Functions that name no element twice: in a row of places, or in indices for several axes, taken together."""
 

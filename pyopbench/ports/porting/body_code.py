@@ -16,8 +16,7 @@ from pyopbench.ports.for_numba.names import Names, names_in, tree
 from pyopbench.ports.for_numba.rules import replacement_of
 from pyopbench.ports.for_numba.types import Types
 from pyopbench.ports.functions.sources import FOR_NUMBA, definitions
-from pyopbench.ports.porting.render import Code
-from pyopbench.ports.porting.units import Unit, Units
+from pyopbench.ports.porting.units import Code, Unit, Units
 
 
 class BodyCode(Code):

@@ -20,8 +20,7 @@ from pyopbench.ports.porting.observe import (
     Seen,
     seen_as,
 )
-from pyopbench.ports.porting.render import Code
-from pyopbench.ports.porting.units import Units
+from pyopbench.ports.porting.units import Code, Units
 
 NEP50 = int(np.__version__.split(".")[0]) >= 2
 """From NumPy 2 on a Python scalar has no dtype of its own, and every array has, whatever its rank
