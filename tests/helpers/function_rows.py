@@ -120,6 +120,8 @@ m i c: np.dstack([x, x])
 v m i c: np.vstack([x, x]); np.hstack([x, x]); np.column_stack([x, x]); np.append(x, x); np.append(x, 1); np.append(x, x, axis=0)
 m i v: np.concatenate([x, x], dtype=np.float32); np.concatenate([x, x * 0.5], axis=None, dtype=float)
 m i: np.concatenate([x, np.ones((1, 4))])
+v i l m: np.insert(x, 1, 9); np.insert(x, -1, x[:2])
+v m i c: np.diff(x); np.diff(x, 2); np.diff(x, axis=0); np.diff(x > 1)
 v: np.split(x, [2, 4])[1]; sum(np.split(x[:6], 3))
 m c i: np.split(x, 2, axis=-1)[1]
 u,v l,v: np.meshgrid(x, y)[0]; np.meshgrid(x, y, indexing="ij")[1]

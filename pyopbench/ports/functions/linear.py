@@ -1,4 +1,4 @@
-"""Sums of products: matrices, Fourier transforms, correlations and filters; elements between those of an image."""
+"""Sums of products: matrices, Fourier transforms, correlations, differences, filters and interpolation."""
 
 import numpy as np
 import tensorflow as tf
@@ -76,6 +76,16 @@ def np_correlate(a, v, mode="valid"):
     # 0 beyond an end times NaN or an infinity is NaN.
     inside = (places >= left) & (places < left + length)
     return tf.reduce_sum(tf.where(inside, products, tf.zeros((), products.dtype)), -1)
+
+
+@helper("np.diff", a="own")
+def np_diff(a, n=1, axis=-1):
+    """Return the differences of neighbours along an axis."""
+    moved = np_moved(a, axis, -1)
+    for _ in range(n):
+        later, earlier = moved[..., 1:], moved[..., :-1]
+        moved = tf.not_equal(later, earlier) if a.dtype == tf.bool else later - earlier
+    return np_moved(moved, -1, axis)
 
 
 def scipy_only_floats(tensor):

@@ -262,6 +262,16 @@ def np_flip(m, axis=None):
     return tf.reverse(m, np_axes(axis, m.shape.rank))
 
 
+@helper("np.insert", arr="own", values="own")
+def np_insert(arr, obj, values):
+    """Return all elements as a vector, with values before a place."""
+    if not isinstance(obj, (int, np.integer)):
+        raise NotImplementedError("is supported only for one place that is known before the graph runs")
+    flat, size = tf.reshape(arr, [-1]), tf.size(arr)
+    flat = np_checked(flat, (-size <= obj) & (obj <= size), "index is out of bounds")
+    return tf.concat([flat[:obj], tf.reshape(tf.cast(values, arr.dtype), [-1]), flat[obj:]], 0)
+
+
 @helper("np.tile", A="own", reps="number")
 def np_tile(A, reps):
     """Return an array repeated as a whole."""

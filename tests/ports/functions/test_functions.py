@@ -159,6 +159,7 @@ def test_sizes_and_the_width_of_a_border_may_be_known_only_in_the_graph(mode: st
 UNSUPPORTED = {
     "np.correlate": lambda function: function(tf.ones([2]), tf.ones([3])),
     "np.histogram": lambda function: function(tf.ones([2]), "auto"),
+    "np.insert": lambda function: function(tf.ones([2]), [0, 1], tf.ones([2])),
     "np.nan_to_num": lambda function: function(tf.ones([2], tf.complex64)),
     "np.pad": lambda function: function(tf.ones([2]), 1, "wrap"),
     "np.percentile": lambda function: function(tf.ones([2]), [[1]]),
