@@ -10,7 +10,7 @@ import numpy as np
 from pyopbench.model.syntax import NUMBER, number_of
 from pyopbench.ports.porting.control_flow import carried, dtype_of_name, in_lines, is_sequence_where_ways_meet
 from pyopbench.ports.porting.expressions import OPERATORS, SHIFTS, write_between, write_items
-from pyopbench.ports.porting.grown_lists import refuse_grown, write_list
+from pyopbench.ports.porting.grown_lists import is_grown, write_list
 from pyopbench.ports.porting.indexing import IndexEntry, comes_from, entries_of, is_by_tensor, pick
 from pyopbench.ports.porting.observe import NUMBER_KIND, TENSOR, dtype_of
 from pyopbench.ports.porting.typed import TypedCode, is_number
@@ -177,9 +177,9 @@ def _writes(code: TypedCode, target: ast.Subscript, value: ast.expr) -> bool:
 def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
     """Return `x += y` and `x[key] += y` of tensors."""
     target, value = node.target, node.value
-    if isinstance(target, ast.Attribute):  # the observer does not follow arrays through attributes that are changed
+    # The observer does not follow arrays through attributes that are changed.
+    if isinstance(target, ast.Attribute) or is_grown(target, code):
         raise code.refusal(node)
-    refuse_grown(code, target)
     _refuse_container(code, target)
     if type(node.op) in SHIFTS and isinstance(target, ast.Name) and code.is_tensor(target):
         return f"{target.id} = {write_between(code, node, node.op, target, value)}"

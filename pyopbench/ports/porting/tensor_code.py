@@ -77,11 +77,12 @@ class TensorCode(TypedCode):
             return grown_lists.write_append(self, node.value) or write_statement(self, node.value)
         if isinstance(node, ast.Call):
             return grown_lists.write_call_of_list(self, node) or self._call(node)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            grown_lists.refuse_grown(self, node)
-        if isinstance(node, ast.NamedExpr) and self.holds_tensors(node.value):
-            raise self.refusal(node)
-        if isinstance(node, ast.ListComp) and self.decides(node):
+        is_refused = (
+            (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and grown_lists.is_grown(node, self))
+            or (isinstance(node, ast.NamedExpr) and self.holds_tensors(node.value))
+            or (isinstance(node, ast.ListComp) and self.decides(node))
+        )
+        if is_refused:
             raise self.refusal(node)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             return write_size(self, node) or write_subscript(self, node)
