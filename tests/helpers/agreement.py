@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -34,9 +33,8 @@ def compiled(body: Any, *inputs: Any) -> Any:
     extracted, loaded, _ = extract(lambda extraction: extraction.add(body))
     name = extracted.names[-1]
     units = Units(read_source(extracted.path), name)
-    functions = {unit.name for unit in units.in_order() if isinstance(unit.node, ast.FunctionDef)}
     types = types_of(vars(loaded)[name], [inputs])
-    code = BodyCode(units, name, functions, DECORATOR, types)
+    code = BodyCode(units, name, DECORATOR, types)
     statements = code.write_units().values()
     parts = [*source_of(code.helpers, FOR_NUMBA).values(), *statements]
     text = module_text("A body for Numba.", parts, units)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import copy
 import random
-from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,11 @@ from pyopbench.ports.porting.units import Code, Unit, Units
 
 
 class BodyCode(Code):
-    """Writes the functions `compiled` with their decorator, empty for none, and the body `root` under another name."""
+    """Writes functions with a decorator, empty for none, and the body `root` under another name."""
 
-    def __init__(self, units: Units, root: str, compiled: Set[str], decorator: str, types: Types) -> None:
+    def __init__(self, units: Units, root: str, decorator: str, types: Types) -> None:
         super().__init__(units)
         self.root = root
-        self.compiled = compiled
         self.decorator = decorator
         self.types = types
         self.helpers: set[str] = set()  # functions of `for_numba.helpers` that are called
@@ -35,10 +33,10 @@ class BodyCode(Code):
         """Return a statement, functions with their decorator and all as Numba takes it."""
         self.unit = unit
         node = copy.deepcopy(unit.node)
-        is_compiled = bool(self.decorator) and unit.name in self.compiled
+        is_compiled = bool(self.decorator) and isinstance(node, DEFINITIONS)
         if isinstance(node, ast.FunctionDef) and is_compiled:
             if not any(self.value_of(one) is np.vectorize for one in node.decorator_list):
-                node.decorator_list.insert(0, tree(self.decorator.removeprefix("@")))
+                node.decorator_list.insert(0, tree(self.decorator))
             _take_by_position(node.args)
         elif self.decorator and isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
             node.value = ast.Tuple(node.value.elts, ast.Load())  # a list is a variable for Numba
@@ -85,11 +83,7 @@ class _Rewriting(ast.NodeTransformer):
         if isinstance(owner, np.random.RandomState):
             self.code.drawn.add(function.__name__)
         elif isinstance(owner, random.Random):
-            raise self.code.refusal(
-                node,
-                f"`{ast.unparse(node.func)}` draws other numbers in Numba than in Python",
-                fix="draw by functions of `np.random`",
-            )
+            raise self.code.refusal(node, f"`{ast.unparse(node.func)}` draws other numbers in Numba than in Python")
 
 
 def _take_by_position(arguments: ast.arguments) -> None:

@@ -86,9 +86,7 @@ def _dtypes_compared(code: TypedCode, ufunc: np.ufunc, sides: Sequence[ast.expr]
 
 def _write_chain(code: TypedCode, node: ast.Compare, sides: Sequence[ast.expr]) -> str:
     """Return `a < b < c`, of which Python evaluates `b` once."""
-    dtype = code.loop_dtype(*sides)
-    if dtype == "bool":  # of which TensorFlow has no order
-        dtype = "uint8"
+    dtype = code.loop_dtype(*sides).replace("bool", "uint8")  # TensorFlow has no order of booleans
     parts = [code.tensor(sides[0], dtype)]
     for operator, side in zip(node.ops, sides[1:], strict=True):
         parts += [f"tf.{COMPARISONS[type(operator)].__name__}", code.tensor(side, dtype)]

@@ -13,7 +13,7 @@ import numpy as np
 
 from pyopbench.model.op import Op
 from pyopbench.model.portable import BRIDGE
-from pyopbench.model.syntax import Source
+from pyopbench.model.syntax import DEFINITIONS, Source
 from pyopbench.ports.arrays import as_given, as_tuple
 from pyopbench.ports.extract.module import unparsed
 from pyopbench.ports.for_numba.names import tree
@@ -34,11 +34,11 @@ from pyopbench.ports.porting.module_text import copied_module, module_text, requ
 from pyopbench.ports.porting.observe import Observed, definition_of, multiplies_integers, observe, refuse_stale
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.tensor_code import TensorCode
-from pyopbench.ports.porting.units import Unit, Units
+from pyopbench.ports.porting.units import Units
 from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inputs
 from pyopbench.ports.rebinding import arrange, unwrap
 
-DECORATOR = "@numba.njit(error_model='numpy')"
+DECORATOR = "numba.njit(error_model='numpy')"
 """What compiles a function. Divisions by zero are as NumPy has them."""
 
 
@@ -105,7 +105,9 @@ def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) ->
         notes.append("64 bits")
         says.append("Its integers have 64 bits, and a product may overflow; Python's have as many bits as they need.")
     with_xla = ", compiled by XLA" if is_compiled else ""
-    reruns = is_compiled and bool(facts.differentiable) and _has_control_flow(code)
+    nodes = [node for unit in units.in_order() for node in ast.walk(unit.node)]
+    is_decided = any(isinstance(one, (*DECIDING, ast.IfExp)) and code.decides(one) for one in nodes)
+    reruns = is_compiled and bool(facts.differentiable) and is_decided
     gradient = "the gradient runs it again" if reruns else "the gradient is TensorFlow's own"
     how = f"TensorFlow port of `{facts.function}` in {facts.file}{with_xla}; {gradient}."
     decorator = "tf.function(jit_compile=True)" if is_compiled else ""
@@ -127,27 +129,14 @@ def _documented(text: str, doc: str, decorator: str) -> str:
     return unparsed([(function, "")])[0]
 
 
-def _has_control_flow(code: TensorCode) -> bool:
-    """Does the graph of a port have a loop or a condition?"""
-    functions = ("tf.scan(", "tf.map_fn(", "tf.while_loop(", "tf.cond(")
-    if any(one in text for text in source_of(code.snippets).values() for one in functions):
-        return True
-    nodes = [node for unit in code.units.in_order() for node in ast.walk(unit.node)]
-    return any(isinstance(one, (*DECIDING, ast.IfExp)) and code.decides(one) for one in nodes)
-
-
 def _with_functions(units: Units, statements: Mapping[str, str], functions: Mapping[str, str]) -> list[str]:
     """Return functions that are not the user's, by name, and then what is, in the order of their module."""
     require_free(units, {*functions}, is_anywhere=True)
     texts = [*functions.values()]
-    for is_function, several in itertools.groupby(units.in_order(), _is_function):
+    for is_function, several in itertools.groupby(units.in_order(), lambda one: isinstance(one.node, DEFINITIONS)):
         own = [statements[unit.name] for unit in several]
         texts += own if is_function else ["\n".join(own)]
     return texts
-
-
-def _is_function(unit: Unit) -> bool:
-    return isinstance(unit.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
 
 
 def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = False) -> Made:
@@ -156,18 +145,20 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     That of a batch calls the body for each example.
     """
     facts, name = body.facts, body.definition.name
-    one = _of_one(facts) if is_of_batch else facts
+    one = facts
+    if is_of_batch:
+        inputs = tuple((name, dtype, rank - 1) for name, dtype, rank in facts.inputs)
+        one = replace(facts, inputs=inputs, outputs=tuple((dtype, shape[1:]) for dtype, shape in facts.outputs))
     units = Units(body.source, name)
     written_to = written_inputs(arrange(op.numpy, unwrap(op.numpy)), examples_of(op, 2, 1), units)
     gradient = ""
     if op.numpy_gradient is not None:
         gradient = definition_of(unwrap(op.numpy_gradient))[1].name
         units.add(gradient)
-    compiled = {unit.name for unit in units.in_order() if _is_function(unit)}
     types = types_of(op.numpy, examples_of(op, 2, 1))
     if op.numpy_gradient is not None:
         types = types_of(op.numpy_gradient, [_given_to_gradient(op, one)], types)
-    code = BodyCode(units, name, compiled, DECORATOR, types)
+    code = BodyCode(units, name, DECORATOR, types)
     statements = code.write_units()
     helpers = source_of(code.helpers, FOR_NUMBA)
     imports, module, bound = copied_module(numba_text.MODULE)
@@ -190,8 +181,8 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     if gradient:
         given, made = _gradient_op(op, facts, one, gradient, is_of_batch=is_of_batch)
         texts += made
-    inputs = [(dtype, rank) for _, dtype, rank in facts.inputs] + ([("int32", 0)] if is_seeded else [])
-    texts.append(numba_text.op_text(f"{facts.function}_op", called, inputs, facts.outputs, given))
+    taken = [(dtype, rank) for _, dtype, rank in facts.inputs] + ([("int32", 0)] if is_seeded else [])
+    texts.append(numba_text.op_text(f"{facts.function}_op", called, taken, facts.outputs, given))
     loop = " and the loop over a batch" if is_of_batch else ""
     how = f"`{facts.function}` of {facts.file}{loop}, compiled by Numba, as a TensorFlow op."
     notes = [f"{LEADING}."] if is_of_batch else []
@@ -208,8 +199,7 @@ def _check_draws(op: Op, facts: Facts, *, is_seeded: bool, is_of_batch: bool) ->
     if op.own is not None and op.own.is_random and not is_seeded:
         raise CannotPort("the body draws random numbers, and not by functions of `np.random`", fix="draw by those")
     if is_seeded and (is_of_batch or op.numpy_gradient is not None):
-        what = "no loop over a batch is" if is_of_batch else "no gradient is"
-        raise CannotPort(f"the body draws random numbers, for which {what} written")
+        raise CannotPort("the body draws random numbers, and a port that does has no gradient and no loop over a batch")
     if is_seeded and "seed" in {name for name, _, _ in facts.inputs}:
         raise CannotPort("`seed` is a name that the port needs", fix="give yours another name")
 
@@ -244,20 +234,13 @@ def _gradient_op(op: Op, facts: Facts, one: Facts, gradient: str, *, is_of_batch
     return f"({facts.function}_gradient_op, {facts.differentiable}, {facts.floating})", texts
 
 
-def _of_one(facts: Facts) -> Facts:
-    """Return what the body of one example takes and returns, of what is known of a batch."""
-    inputs = tuple((name, dtype, rank - 1) for name, dtype, rank in facts.inputs)
-    return replace(facts, inputs=inputs, outputs=tuple((dtype, shape[1:]) for dtype, shape in facts.outputs))
-
-
 def _numpy_function(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = False) -> Made:
     """Return the body and what it needs, what calls it with arrays, and the function of tensors around that."""
     facts, name = body.facts, body.definition.name
     units = Units(body.source, name)
-    functions = {unit.name for unit in units.in_order() if _is_function(unit)}
     written_to = written_inputs(arrange(op.numpy, unwrap(op.numpy)), examples_of(op, 2, 1), units)
     adapter = _adapter(facts, [place for place in written_to if facts.inputs[place][2]])
-    statements = BodyCode(units, name, functions, "", Types()).write_units()
+    statements = BodyCode(units, name, "", Types()).write_units()
     called = "called once with a batch" if is_of_batch else "on arrays"
     how = f"`{facts.function}` of {facts.file}, {called}, behind `tf.numpy_function`."
     notes = [f"{LEADING}."] if is_of_batch else []
