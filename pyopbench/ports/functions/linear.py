@@ -3,11 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.functions.basics import (
-    np_known_size,
-    np_known_sizes,
-    np_moved,
-)
+from pyopbench.ports.functions.basics import np_known_size, np_known_sizes, np_moved
 from pyopbench.ports.functions.table import helper
 
 

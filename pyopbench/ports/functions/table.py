@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Expression = TypeVar("Expression", bound=str | Callable[[Any], str | None])
 
 OWN, FLOAT, COMMON, NUMBER = "own", "float", "common", "number"
 """Rules for the dtype of an array:
@@ -64,11 +65,12 @@ TABLE: dict[str, TableEntry] = {}
 """By name: `len`, `np.median`, `scipy.special.expit`."""
 
 
-def row(names: str, parameters: str, expression: str | Callable[[Any], str | None]) -> None:
-    """Enter an expression, under one name or several."""
+def row(names: str, parameters: str, expression: Expression) -> Expression:
+    """Enter an expression, under one name or several, and return it."""
     for name in names.split():
         entry = TABLE.setdefault(name, TableEntry())
         entry.parameters, entry.expression = parameters, expression
+    return expression
 
 
 def helper(names: str, **rules: str) -> Callable[[Function], Function]:

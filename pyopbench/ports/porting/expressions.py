@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -42,12 +43,7 @@ def write_between(code: TypedCode, node: ast.AST, operator: ast.operator, left: 
     helper = SHIFTS.get(type(operator)) or (ROUNDED.get(type(operator)) if "float" in first else None)
     if helper is not None:
         return write_helper(code, helper, [(left, first), (right, second)])
-    return _write_sides(code, node, [left, right], [first, second])
-
-
-def _write_sides(code: TypedCode, node: ast.AST, sides: Sequence[ast.expr], dtypes: Sequence[str]) -> str:
-    """Return an operation with its sides as they have to be, and what is between them as it is."""
-    return code.replaced(node, [(side, code.operand(side, dtype)) for side, dtype in zip(sides, dtypes, strict=True)])
+    return code.replaced(node, [(left, code.operand(left, first)), (right, code.operand(right, second))])
 
 
 def _write_product(code: TypedCode, left: ast.expr, right: ast.expr) -> str:
@@ -75,7 +71,8 @@ def write_comparison(code: TypedCode, node: ast.Compare) -> str | None:
         raise code.refusal(node)
     if len(sides) > 2:
         return _write_chain(code, node, sides)
-    return _write_sides(code, node, sides, _dtypes_compared(code, COMPARISONS[type(node.ops[0])], sides))
+    dtypes = _dtypes_compared(code, COMPARISONS[type(node.ops[0])], sides)
+    return code.replaced(node, [(side, code.operand(side, dtype)) for side, dtype in zip(sides, dtypes, strict=True)])
 
 
 def _dtypes_compared(code: TypedCode, ufunc: np.ufunc, sides: Sequence[ast.expr]) -> list[str]:
@@ -146,20 +143,7 @@ def write_truth(code: TypedCode, node: ast.expr) -> str:
     return f"tf.squeeze({text})" if code.rank(node) else text
 
 
-# Functions.
-
-
-def writes(names: str, parameters: str) -> Callable[[Callable[[Given], str | None]], Callable[[Given], str | None]]:
-    """Enter the function below into the table: it returns the text of a call, or None for what it does not serve."""
-
-    def enter(write: Callable[[Given], str | None]) -> Callable[[Given], str | None]:
-        row(names, parameters, write)
-        return write
-
-    return enter
-
-
-# Ufuncs.
+# Rows of the table; each function returns the text of a call, or None for what it does not serve. Ufuncs:
 
 OF_FLOATS = {"isnan": "np_is_nan", "isinf": "np_is_inf", "isfinite": "np_is_finite"}
 """Functions that TensorFlow has only for floats, and helpers that support all dtypes."""
@@ -179,7 +163,7 @@ def _dtypes(given: Given, ufunc: str, *names: str) -> list[str]:
     return given.code.loop(function, values)[0]
 
 
-@writes(" ".join(f"np.{one}" for one in UNARY), "x")
+@partial(row, " ".join(f"np.{one}" for one in UNARY), "x")
 def unary(given: Given) -> str:
     """Return a ufunc of one array."""
     ufunc = given.name.removeprefix("np.")
@@ -193,7 +177,7 @@ def unary(given: Given) -> str:
     return f"{function}({given.code.tensor(given['x'], dtype)})"
 
 
-@writes(" ".join(f"np.{one}" for one in BINARY), "x y | out where")
+@partial(row, " ".join(f"np.{one}" for one in BINARY), "x y | out where")
 def binary(given: Given) -> str:
     """Return a ufunc of two arrays; that of `np.divide(x, y, out=z, where=mask)` has no gradient outside the mask."""
     ufunc = given.name.removeprefix("np.")
@@ -210,7 +194,7 @@ def binary(given: Given) -> str:
     return f"{function}({given.code.tensor(given['x'], first)}, {given.code.operand(given['y'], second)})"
 
 
-@writes("np.matmul np.dot", "a b")
+@partial(row, "np.matmul np.dot", "a b")
 def product(given: Given) -> str | None:
     """Return the product of matrices and vectors."""
     code = given.code
@@ -222,7 +206,7 @@ def product(given: Given) -> str | None:
 # What chooses elements.
 
 
-@writes("np.where", "condition x y")
+@partial(row, "np.where", "condition x y")
 def where(given: Given) -> str:
     """Return elements of one array or another; the places of what is true, for each axis, where there are none."""
     code = given.code
@@ -233,7 +217,7 @@ def where(given: Given) -> str:
     return f"tf.where({condition}, {x}, {y})"
 
 
-@writes("np.select", "condlist choicelist default")
+@partial(row, "np.select", "condlist choicelist default")
 def select(given: Given) -> str:
     """Return elements of the first array whose condition is true."""
     code, conditions, choices = given.code, given["condlist"], given["choicelist"]
@@ -246,7 +230,7 @@ def select(given: Given) -> str:
     return found
 
 
-@writes("np.clip", "a a_min a_max | min max")
+@partial(row, "np.clip", "a a_min a_max | min max")
 def clip(given: Given) -> str:
     """Return elements within bounds."""
     code = given.code
@@ -263,17 +247,15 @@ def clip(given: Given) -> str:
     return text
 
 
-for _name in (
-    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64", "complex64", "complex128", "bool"),
-):
+DTYPES = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128 bool"
+for _name in DTYPES.split():
     row(f"np.{_name}", "x", f"{{x:{_name}}}")
 row("int", "x", "{x:int64}")
 row("float", "x", "{x:float64}")
 row("bool", "x", "{x:bool}")
 
 
-@writes("len", "x")
+@partial(row, "len", "x")
 def length(given: Given) -> str:
     """Return the size of the first axis."""
     code, several = given.code, given["x"]
@@ -287,7 +269,7 @@ def length(given: Given) -> str:
     return f"{code.use('np_known_size')}({text}, 0)"
 
 
-@writes("max min", "x y")
+@partial(row, "max min", "x y")
 def extreme(given: Given) -> str | None:
     """Return the larger or smaller of two numbers, or of a vector; if one is NaN, it depends on their order."""
     code, has_nan = given.code, given.dtype.startswith("float")
@@ -300,7 +282,7 @@ def extreme(given: Given) -> str | None:
     return f"{function}({code.tensor(given['x'], given.dtype)}, {code.operand(given['y'], given.dtype)})"
 
 
-@writes("round np.round", "x decimals")
+@partial(row, "round np.round", "x decimals")
 def rounded(given: Given) -> str | None:
     """Return the nearest whole numbers, of a tie the even one."""
     code, decimals = given.code, given.get("decimals")
@@ -320,7 +302,7 @@ def rounded(given: Given) -> str | None:
 # Shapes.
 
 
-@writes("np.concatenate", "arrays axis | dtype")
+@partial(row, "np.concatenate", "arrays axis | dtype")
 def concatenate(given: Given) -> str:
     """Return arrays one behind the other."""
     items, axis = given.code.items(given["arrays"], given.dtype), given.get("axis")
@@ -333,7 +315,7 @@ STACKED = {"np.hstack": (0, 1), "np.vstack": (1, 0), "np.column_stack": (1, 1), 
 """Functions that put arrays next to each other: the number of axes of those that get a new one for it, and the axis."""
 
 
-@writes(" ".join(STACKED), "arrays | dtype")
+@partial(row, " ".join(STACKED), "arrays | dtype")
 def stacked(given: Given) -> str | None:
     """Return arrays next to each other."""
     rank, (fewest, axis) = given.code.rank(given["arrays"]) - 1, STACKED[given.name]
@@ -345,7 +327,7 @@ def stacked(given: Given) -> str | None:
     return f"{function}({given.code.items(given['arrays'], given.dtype)}, axis={axis})"
 
 
-@writes("np.zeros_like np.ones_like np.empty_like", "a dtype")
+@partial(row, "np.zeros_like np.ones_like np.empty_like", "a dtype")
 def like(given: Given) -> str:
     """Return zeros or ones in the shape of an array."""
     name = "ones_like" if "ones" in given.name else "zeros_like"
@@ -355,7 +337,7 @@ def like(given: Given) -> str:
     return f"tf.{name}({joined([given.code.tensor(given['a']), '' if own else f'dtype=tf.{given.dtype}'])})"
 
 
-@writes("np.size", "a")
+@partial(row, "np.size", "a")
 def size(given: Given) -> str:
     """Return the number of elements."""
     return write_count(given.code, given["a"], given.node)

@@ -10,16 +10,7 @@ import numpy as np
 
 from pyopbench.ports.functions.table import name_of
 from pyopbench.ports.porting import grown_lists
-from pyopbench.ports.porting.observe import (
-    ARRAY,
-    NUMBER_KIND,
-    OTHER,
-    SEQUENCE,
-    TENSOR,
-    Observed,
-    Seen,
-    seen_as,
-)
+from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen, seen_as
 from pyopbench.ports.porting.units import Code, Units
 
 NEP50 = int(np.__version__.split(".")[0]) >= 2

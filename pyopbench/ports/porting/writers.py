@@ -23,13 +23,7 @@ from pyopbench.ports.porting import numba_text
 from pyopbench.ports.porting.batches import LEADING
 from pyopbench.ports.porting.body_code import BodyCode, body_name
 from pyopbench.ports.porting.control_flow import DECIDING
-from pyopbench.ports.porting.facts import (
-    Facts,
-    docstring,
-    examples_of,
-    smaller_examples,
-    without_drawn_sizes,
-)
+from pyopbench.ports.porting.facts import Facts, docstring, examples_of, smaller_examples, without_drawn_sizes
 from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
 from pyopbench.ports.porting.observe import Observed, definition_of, multiplies_integers, observe, refuse_stale
 from pyopbench.ports.porting.refusal import CannotPort
