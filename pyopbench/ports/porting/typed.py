@@ -108,13 +108,12 @@ class TypedCode(Code):
     def operand(self, node: ast.expr, dtype: str) -> str:
         """Return the text of an operand next to a tensor of a dtype, to which TensorFlow converts what is none."""
         seen = self.seen(node)
-        fits = [
-            one.weak is not bool or dtype == "bool"
-            if one.kind == NUMBER_KIND
-            else one.kind in (TENSOR, ARRAY) and one.dtype == dtype
+        fits = all(
+            (one.kind == NUMBER_KIND and (one.weak is not bool or dtype == "bool"))
+            or (one.kind in (TENSOR, ARRAY) and one.dtype == dtype)
             for one in seen
-        ]
-        return self.write(node) if seen and all(fits) else self.tensor(node, dtype)
+        )
+        return self.write(node) if seen and fits else self.tensor(node, dtype)
 
     def _stacked(self, node: ast.expr, dtype: str) -> str:
         if _is_literal(node):
