@@ -101,7 +101,15 @@ def assign(code: Any, node: ast.Assign) -> str | None:
         return _unpack(code, node, target, value)
     if isinstance(target, ast.Subscript) and _writes(code, target, value):
         root, _ = root_of(code, target)
-        return write_item(code, target, code.tensor(value, code.dtype(root)), code.one(value).rank)
+        text, rank = code.tensor(value, code.dtype(root)), code.one(value).rank
+        items = target.slice.elts if isinstance(target.slice, ast.List) and target.value is root else []
+        if any(map(code.is_tensor, items)) and not any(map(code.rank, items)) and rank == code.rank(root):
+            # Rows that change places are written one by one; of equal places, the last value is kept.
+            rows = code.fresh("rows")
+            each = [ast.copy_location(ast.Subscript(root, one, ast.Store()), target) for one in items]
+            lines = [write_item(code, one, f"{rows}[{place}]", rank - 1) for place, one in enumerate(each)]
+            return in_lines(node, [f"{rows} = {text}", *lines])
+        return write_item(code, target, text, rank)
     text = bound_text(code, target, value) if isinstance(target, ast.Name) else ""
     return f"{target.id} = {text}" if text else None  # type: ignore[attr-defined]
 
