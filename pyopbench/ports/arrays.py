@@ -23,8 +23,7 @@ def as_array(value: Any, dtype: str | None = None) -> Any:
     array = np.asarray(value)
     if dtype == STRING or array.dtype.kind in "US":
         encoded = [item.encode() if isinstance(item, str) else bytes(item) for item in array.ravel()]
-        array = np.empty(array.shape, object)
-        array[...] = np.array([*encoded, None], object)[:-1].reshape(array.shape)
+        array = np.array([*encoded, None], object)[:-1].reshape(array.shape)
     return array
 
 

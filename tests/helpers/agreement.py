@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ from pyopbench.model.files import load_file
 from pyopbench.model.syntax import read_source
 from pyopbench.ports.extract.extraction import extract
 from pyopbench.ports.for_numba.types import types_of
-from pyopbench.ports.porting.body_code import BodyCode, body_name, helper_source, needed_helpers
+from pyopbench.ports.functions.sources import FOR_NUMBA, source_of
+from pyopbench.ports.porting.body_code import BodyCode, body_name
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.porting.writers import DECORATOR
@@ -33,11 +33,10 @@ def compiled(body: Any, *inputs: Any) -> Any:
     extracted, loaded, _ = extract(lambda extraction: extraction.add(body))
     name = extracted.names[-1]
     units = Units(read_source(extracted.path), name)
-    functions = {unit.name for unit in units.in_order() if isinstance(unit.node, ast.FunctionDef)}
     types = types_of(vars(loaded)[name], [inputs])
-    code = BodyCode(units, name, functions, DECORATOR, types)
+    code = BodyCode(units, name, DECORATOR, types)
     statements = code.write_units().values()
-    parts = [*helper_source(needed_helpers(code.helpers)), *statements]
+    parts = [*source_of(code.helpers, FOR_NUMBA).values(), *statements]
     text = module_text("A body for Numba.", parts, units)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "compiled_body.py"

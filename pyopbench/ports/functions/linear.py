@@ -3,16 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.functions.basics import (
-    np_along,
-    np_axes,
-    np_is_nan,
-    np_known_size,
-    np_known_sizes,
-    np_moved,
-    np_sizes,
-)
-from pyopbench.ports.functions.order import np_searchsorted
+from pyopbench.ports.functions.basics import np_known_size, np_known_sizes, np_moved
 from pyopbench.ports.functions.table import helper
 
 
@@ -25,23 +16,10 @@ def np_einsum(subscripts, *operands, optimize=False):
     return tf.einsum(subscripts.replace(" ", ""), *operands)
 
 
-@helper("np.diagonal", a="own")
-def np_diagonal(a, offset=0, axis1=0, axis2=1):
-    """Return diagonals of the planes of two axes, as the last axis."""
-    return tf.linalg.diag_part(np_moved(a, (axis1, axis2), (-2, -1)), k=offset)
-
-
 @helper("np.diag", v="own")
 def np_diag(v, k=0):
     """Return the diagonal of a matrix, or the matrix of a diagonal."""
     return (tf.linalg.diag_part if v.shape.rank == 2 else tf.linalg.diag)(v, k=k)
-
-
-@helper("np.tril", m="own")
-def np_tril(m, k=0):
-    """Return matrices with 0 above a diagonal."""
-    rows, columns = tf.range(tf.shape(m)[-2])[:, None], tf.range(tf.shape(m)[-1])
-    return tf.where(columns - rows <= k, m, tf.zeros((), m.dtype))
 
 
 @helper("np.triu", m="own")
@@ -70,71 +48,27 @@ def np_svd(a, full_matrices=True, compute_uv=True):
     return left, values, tf.linalg.adjoint(right)
 
 
-def np_complex(a):
-    """Return what a transform is computed of: from NumPy 2 on of the precision of its input, before always double."""
-    is_small = a.dtype in (tf.float32, tf.complex64, tf.float16) and int(np.__version__.split(".")[0]) >= 2
-    return tf.cast(a, tf.complex64 if is_small else tf.complex128)
-
-
-def np_sized(tensor, n):
-    """Return a tensor cut, or filled with zeros, to a length along its last axis."""
-    if n is None or tensor.shape[-1] == n:
-        return tensor
-    if n < 1:
-        raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
-    tensor = tensor[..., :n]
-    lacking = n - np_sizes(tensor)[-1]
-    return tf.pad(tensor, [[0, 0]] * (tensor.shape.rank - 1) + [[0, lacking]])
-
-
-@helper("np.fft.fft", a="own")
-def np_fft(a, n=None, axis=-1):
-    """Return the Fourier transform along an axis."""
-    return np_moved(tf.signal.fft(np_sized(np_moved(np_complex(a), axis, -1), n)), -1, axis)
-
-
-@helper("np.fft.ifft", a="own")
-def np_ifft(a, n=None, axis=-1):
-    """Return the inverse Fourier transform along an axis."""
-    return np_moved(tf.signal.ifft(np_sized(np_moved(np_complex(a), axis, -1), n)), -1, axis)
-
-
 @helper("np.fft.rfft", a="own")
 def np_rfft(a, n=None, axis=-1):
-    """Return the Fourier transform of real numbers along an axis."""
-    return np_moved(tf.signal.rfft(np_sized(np_moved(tf.math.real(np_complex(a)), axis, -1), n)), -1, axis)
+    """Return the Fourier transform of real numbers along an axis, which is cut or filled with zeros to a length `n`.
 
-
-@helper("np.fft.irfft", a="own")
-def np_irfft(a, n=None, axis=-1):
-    """Return the inverse of the Fourier transform of real numbers along an axis."""
-    tensor = np_moved(np_complex(a), axis, -1)
-    n = 2 * (np_known_size(tensor, -1) - 1) if n is None else n
-    return np_moved(tf.signal.irfft(np_sized(tensor, n // 2 + 1), [n]), -1, axis)
-
-
-@helper("np.convolve", a="common", v="common")
-def np_convolve(a, v, mode="full"):
-    """Return the convolution of two vectors."""
-    long, short = (v, a) if np_known_size(v, 0) > np_known_size(a, 0) else (a, v)
-    return np_correlated(long, tf.reverse(short, [0]), mode)
+    From NumPy 2 on it has the precision of its input, before always double.
+    """
+    is_small = a.dtype in (tf.float32, tf.float16) and int(np.__version__.split(".")[0]) >= 2
+    moved = np_moved(tf.cast(a, tf.float32 if is_small else tf.float64), axis, -1)
+    return np_moved(tf.signal.rfft(moved[..., :n], None if n is None else [n]), -1, axis)
 
 
 @helper("np.correlate", a="common", v="common")
 def np_correlate(a, v, mode="valid"):
-    """Return the cross-correlation of two vectors, of which the first is not the shorter one."""
-    return np_correlated(a, tf.math.conj(v) if v.dtype.is_complex else v, mode)
-
-
-def np_correlated(long, short, mode):
-    """Return the sums of products of one vector with each part of the other."""
-    length, size = np_known_size(long, 0), np_known_size(short, 0)
-    if mode not in ("full", "same", "valid") or not 0 < size <= length or long.dtype == tf.bool:
-        raise NotImplementedError(f"is not supported for mode={mode!r} and {length} and {size} {long.dtype.name}")
+    """Return the sums of products of one vector with each part of the other, which is not the longer one."""
+    length, size = np_known_size(a, 0), np_known_size(v, 0)
+    if mode not in ("full", "same", "valid") or not 0 < size <= length or a.dtype == tf.bool:
+        raise NotImplementedError(f"is not supported for mode={mode!r} and {length} and {size} {a.dtype.name}")
     left = {"full": size - 1, "same": size // 2, "valid": 0}[mode]
     right = {"full": size - 1, "same": size - 1 - size // 2, "valid": 0}[mode]
     places = np.arange(length + left + right - size + 1)[:, None] + np.arange(size)
-    products = tf.gather(tf.pad(long, [[left, right]]), places) * short
+    products = tf.gather(tf.pad(a, [[left, right]]), places) * (tf.math.conj(v) if v.dtype.is_complex else v)
     # 0 beyond an end times NaN or an infinity is NaN.
     inside = (places >= left) & (places < left + length)
     return tf.reduce_sum(tf.where(inside, products, tf.zeros((), products.dtype)), -1)
@@ -143,25 +77,11 @@ def np_correlated(long, short, mode):
 @helper("np.diff", a="own")
 def np_diff(a, n=1, axis=-1):
     """Return the differences of neighbours along an axis."""
-    (place,) = np_axes(axis, a.shape.rank)
+    moved = np_moved(a, axis, -1)
     for _ in range(n):
-        later, earlier = a[np_along(place, 1, None)], a[np_along(place, None, -1)]
-        a = tf.not_equal(later, earlier) if a.dtype == tf.bool else later - earlier
-    return a
-
-
-@helper("np.interp", x="float64", xp="float64", fp="float64")
-def np_interp(x, xp, fp):
-    """Return values between points by straight lines, float64; outside of them that of the nearest."""
-    last = tf.size(xp, tf.int64) - 1
-    inner = tf.clip_by_value(np_searchsorted(xp, x, "right") - 1, tf.constant(0, tf.int64), tf.maximum(last - 1, 0))
-    following = tf.minimum(inner + 1, last)
-    begin, end = tf.gather(xp, inner), tf.gather(xp, following)
-    low, high = tf.gather(fp, inner), tf.gather(fp, following)
-    slope = (high - low) / tf.where(tf.equal(end, begin), tf.ones_like(end), end - begin)
-    found = tf.where(tf.equal(x, end), high, slope * (x - begin) + low)
-    found = tf.where(x < xp[0], fp[0], tf.where(x >= xp[-1], fp[-1], found))
-    return tf.where(np_is_nan(x), x, found)
+        later, earlier = moved[..., 1:], moved[..., :-1]
+        moved = tf.not_equal(later, earlier) if a.dtype == tf.bool else later - earlier
+    return np_moved(moved, -1, axis)
 
 
 def scipy_only_floats(tensor):

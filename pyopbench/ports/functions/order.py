@@ -1,4 +1,6 @@
-"""Sorted orders by NumPy's rules, by which ties keep their order and NaN comes last, and what is made of them."""
+"""Elements in other places: in order, by which ties stay as they are and NaN comes last; moved, repeated, cut apart."""
+
+import itertools
 
 import numpy as np
 import tensorflow as tf
@@ -8,7 +10,10 @@ from pyopbench.ports.functions.basics import (
     np_checked,
     np_gathered,
     np_is_nan,
+    np_known_size,
     np_moved,
+    np_number,
+    np_sizes,
     np_with_axes,
 )
 from pyopbench.ports.functions.table import helper
@@ -102,13 +107,6 @@ def np_unique(ar, return_index=False, return_inverse=False, return_counts=False,
     return tuple(found) if len(found) > 1 else found[0]
 
 
-@helper("np.isin", element="common", test_elements="common")
-def np_isin(element, test_elements, *, invert=False):
-    """Return whether each element is among others."""
-    found = tf.reduce_any(tf.equal(element[..., None], tf.reshape(test_elements, [-1])), -1)
-    return ~found if invert else found
-
-
 def np_nan_where(has_nan, found):
     """Return floats with NaN at some places."""
     return tf.where(has_nan, tf.constant(np.nan, found.dtype), found) if found.dtype.is_floating else found
@@ -139,10 +137,15 @@ def np_at(ordered, places):
     return tf.gather(ordered, tf.minimum(tf.maximum(places, 0), last), axis=rank, batch_dims=rank)
 
 
-def np_quantiles(a, shares, axis, keepdims, skips_nan):
-    """Return what is at shares of the way through the ascending elements: an array from 0 to 1, of one axis or none."""
-    if a.dtype == tf.bool:
-        raise NotImplementedError("is not supported for truth values")
+def np_percentiles(a, q, axis, keepdims, skips_nan):
+    """Return what is at percentages, known before the graph runs, of the way through the ascending elements.
+
+    A percentage that is a number has the precision of the elements, as in NumPy.
+    """
+    if a.dtype == tf.bool or np.ndim(q) > 1:
+        raise NotImplementedError(f"is not supported for {a.dtype.name} and q={q!r}")
+    of_elements = type(q) in (int, float) and a.dtype.is_floating
+    shares = np.asarray(np.asarray(q) / 100, a.dtype.as_numpy_dtype if of_elements else None)
     flat, axes = np_gathered(a if a.dtype.is_floating else tf.cast(a, tf.float64), axis)
     ordered = tf.cast(np_sort(flat), np.result_type(flat.dtype.as_numpy_dtype, shares.dtype))
     is_number = tf.cast(~np_is_nan(flat), tf.int64)
@@ -160,30 +163,16 @@ def np_quantiles(a, shares, axis, keepdims, skips_nan):
     return np_with_axes(found, [shares.ndim + one for one in axes], keepdims)
 
 
-def np_shares(a, q, scale):
-    """Return shares that are known before the graph runs; a number has the precision of the elements, as in NumPy."""
-    if np.ndim(q) > 1 or (scale == 1 and np.asarray(q).dtype.kind != "f"):
-        raise NotImplementedError(f"is not supported for q={q!r}")
-    of_elements = type(q) in (int, float) and a.dtype.is_floating
-    return np.asarray(np.asarray(q) / scale, a.dtype.as_numpy_dtype if of_elements else None)
-
-
-@helper("np.quantile", a="own")
-def np_quantile(a, q, axis=None, *, keepdims=False):
-    """Return quantiles; NaN where there is any."""
-    return np_quantiles(a, np_shares(a, q, 1), axis, keepdims, skips_nan=False)
-
-
 @helper("np.percentile", a="own")
 def np_percentile(a, q, axis=None, *, keepdims=False):
     """Return percentiles; NaN where there is any."""
-    return np_quantiles(a, np_shares(a, q, 100), axis, keepdims, skips_nan=False)
+    return np_percentiles(a, q, axis, keepdims, skips_nan=False)
 
 
 @helper("np.nanpercentile", a="own")
 def np_nanpercentile(a, q, axis=None, *, keepdims=False):
     """Return percentiles of the elements that are not NaN; NaN where there are none."""
-    return np_quantiles(a, np_shares(a, q, 100), axis, keepdims, skips_nan=True)
+    return np_percentiles(a, q, axis, keepdims, skips_nan=True)
 
 
 @helper("np.max np.amax", a="own")
@@ -265,3 +254,81 @@ def np_unravel_index(indices, shape):
         found.append(left % size)
         left = left // size
     return tuple(reversed(found))
+
+
+@helper("np.flip", m="own")
+def np_flip(m, axis=None):
+    """Return an array with the elements along axes in reverse."""
+    return tf.reverse(m, np_axes(axis, m.shape.rank))
+
+
+@helper("np.insert", arr="own", values="own")
+def np_insert(arr, obj, values):
+    """Return all elements as a vector, with values before a place."""
+    if not isinstance(obj, (int, np.integer)):
+        raise NotImplementedError("is supported only for one place that is known before the graph runs")
+    flat, size = tf.reshape(arr, [-1]), tf.size(arr)
+    flat = np_checked(flat, (-size <= obj) & (obj <= size), "index is out of bounds")
+    return tf.concat([flat[:obj], tf.reshape(tf.cast(values, arr.dtype), [-1]), flat[obj:]], 0)
+
+
+@helper("np.tile", A="own", reps="number")
+def np_tile(A, reps):
+    """Return an array repeated as a whole."""
+    times = list(reps) if isinstance(reps, (list, tuple)) else [reps]
+    rank = max(len(times), A.shape.rank)
+    spread = tf.reshape(A, [1] * (rank - A.shape.rank) + np_sizes(A))
+    return tf.tile(spread, [1] * (rank - len(times)) + times)
+
+
+@helper("np.pad", array="own", pad_width="number", constant_values="number")
+def np_pad(array, pad_width, mode="constant", *, constant_values=0):
+    """Return an array with a border; one that mirrors the array may not be wider than it."""
+    rank = array.shape.rank
+    if any(map(tf.is_tensor, tf.nest.flatten(pad_width))):
+        pad_width = tf.nest.map_structure(lambda one: tf.cast(one, tf.int64), pad_width)
+        every = tf.broadcast_to(tf.convert_to_tensor(pad_width), (rank, 2))
+        array = np_checked(array, tf.reduce_all(every >= 0), "index can't contain negative values")
+        widths = [tf.unstack(each) for each in tf.unstack(every)]
+    else:
+        widths = np.broadcast_to(np.asarray(pad_width), (rank, 2)).tolist()
+    if mode == "constant":
+        return tf.pad(array, widths, constant_values=np_number(constant_values, array.dtype))
+    if mode in ("reflect", "symmetric"):
+        return tf.pad(array, widths, mode)
+    if mode != "edge" or 0 in array.shape.as_list():
+        raise NotImplementedError(f"is not supported for mode={mode!r} and an array of shape {array.shape}")
+    for axis, (size, (before, after)) in enumerate(zip(np_sizes(array), widths, strict=True)):
+        last = tf.cast(size, tf.int64) - 1
+        places = tf.range(-before, last + after + 1, dtype=tf.int64)
+        array = tf.gather(array, tf.minimum(tf.maximum(places, 0), last), axis=axis)
+    return array
+
+
+@helper("np.split", ary="own", indices_or_sections="number")
+def np_split(ary, indices_or_sections, axis=0):
+    """Return equal parts of an array along an axis, or parts between places."""
+    (place,), places = np_axes(axis, ary.shape.rank), indices_or_sections
+    if isinstance(places, (int, np.integer)):
+        return tf.split(ary, places, place)
+    if tf.is_tensor(places):
+        places = tf.unstack(places, np_known_size(places, 0))
+    bounds = itertools.pairwise([0, *places, None])
+    return [ary[(slice(None),) * place + (slice(begin, end),)] for begin, end in bounds]
+
+
+@helper("np.meshgrid", xi="own")
+def np_meshgrid(*xi, indexing="xy"):
+    """Return the coordinates of a grid, one array for each axis."""
+    places = tf.meshgrid(*[tf.range(tf.size(one)) for one in xi], indexing=indexing)  # of arrays, they are of one dtype
+    return tuple(tf.gather(tf.reshape(one, [-1]), at) for one, at in zip(xi, places, strict=True))
+
+
+def np_linspace(start, stop, num):
+    """Return numbers in even steps between two, along a new first axis; of NaN all are NaN, unlike in TensorFlow."""
+    if num < 2:
+        raise NotImplementedError("needs two numbers at least")
+    apart = stop - start
+    places = tf.reshape(tf.cast(tf.range(num - 1), apart.dtype), [-1] + [1] * apart.shape.rank)
+    found = places * (apart / (num - 1)) + start
+    return tf.concat([found, (stop + tf.zeros_like(apart))[None]], 0)

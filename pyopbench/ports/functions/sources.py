@@ -1,50 +1,43 @@
-"""The source of functions on tensors, with what they need of each other, as it is written into ports."""
+"""The source of the functions that written code calls, with what they need of each other."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
 from functools import cache
-from types import ModuleType
-from typing import TypeAlias
+from pathlib import Path
 
-from pyopbench.model.syntax import read_source
-from pyopbench.ports.functions import basics, elementwise, linear, order, shapes, statistics
+import pyopbench.ports.for_numba
+from pyopbench.model.syntax import every_name, read_source
+from pyopbench.ports.functions import basics, linear, order, statistics
 
-MODULES: tuple[ModuleType, ...] = (basics, elementwise, order, statistics, linear, shapes)
-"""In the order of their definitions in the file of a port."""
+ON_TENSORS = tuple(str(one.__file__) for one in (basics, order, statistics, linear))
+"""Files of functions on tensors, in the order of their definitions in a port."""
 
-Definition: TypeAlias = ast.FunctionDef | ast.Assign
-
-
-def needed_by(names: Iterable[str]) -> set[str]:
-    """Return the names of functions and of all that they call."""
-    found: set[str] = set()
-    left = list(names)
-    while left:
-        name = left.pop()
-        if name not in found:
-            found.add(name)
-            _, node = _definitions()[name]
-            left += {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} & _definitions().keys()
-    return found
-
-
-def source_of(names: Iterable[str]) -> list[str]:
-    """Return the source of functions, by their names, and of all that they call, without our decorators."""
-    needed = needed_by(names)
-    return [text for name, (text, _) in _definitions().items() if name in needed]
+FOR_NUMBA = (str(Path(pyopbench.ports.for_numba.__path__[0]) / "helpers.py"),)
+"""The file of functions that Numba compiles. It is read and not imported, because it imports Numba."""
 
 
 @cache
-def _definitions() -> dict[str, tuple[str, Definition]]:
-    """Return the text of everything at the top level of the modules that a function may need, by name."""
-    found: dict[str, tuple[str, Definition]] = {}
-    for module in MODULES:
-        source = read_source(str(module.__file__))
+def definitions(files: tuple[str, ...]) -> dict[str, tuple[str, set[str]]]:
+    """Return the source of what is defined at the top level of files, and the names in it, by its name."""
+    found = {}
+    for source in map(read_source, files):
         for node in source.tree.body:
             if isinstance(node, ast.FunctionDef | ast.Assign):
-                _, end = source.span(node)
                 name = node.name if isinstance(node, ast.FunctionDef) else ast.unparse(node.targets[0])
-                found[name] = source.text(source.starts[node.lineno - 1], end), node
+                text = source.text(*source.span(node))
+                # A port has no table that its functions are entered into.
+                found[name] = text.partition("\n")[2] if text.startswith("@helper(") else text, every_name(node)
     return found
+
+
+def source_of(names: Iterable[str], files: tuple[str, ...] = ON_TENSORS) -> dict[str, str]:
+    """Return the source of functions and of all that they call, by name, in the order of their files."""
+    known, needed, left = definitions(files), set[str](), [*names]
+    while left:
+        name = left.pop()
+        if name in known and name not in needed:
+            needed.add(name)
+            left += [*known[name][1], f"{name}_typed"]  # the overload that chooses what Numba compiles for it
+    return {name: text for name, (text, _) in known.items() if name in needed}

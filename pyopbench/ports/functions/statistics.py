@@ -1,10 +1,10 @@
-"""Means and spreads, with NaN or without, covariances, counts and histograms."""
+"""Means and spreads, covariances, counts and histograms."""
 
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.functions.basics import np_axes, np_count, np_is_nan, np_number
-from pyopbench.ports.functions.order import np_max, np_min, np_nan_where, np_searchsorted
+from pyopbench.ports.functions.basics import np_axes, np_is_nan, np_number
+from pyopbench.ports.functions.order import np_searchsorted
 from pyopbench.ports.functions.table import helper
 
 
@@ -13,7 +13,7 @@ def np_var(a, axis=None, *, ddof=0, keepdims=False):
     """Return variances: sums of squared differences to the mean, divided by the number of elements less `ddof`."""
     axes = np_axes(axis, a.shape.rank)
     found = tf.math.reduce_variance(a, axes, keepdims)
-    count = tf.cast(np_count(a, axes), found.dtype)
+    count = tf.cast(tf.reduce_prod(tf.gather(tf.shape(a, tf.int64), tf.constant(axes, tf.int64))), found.dtype)
     return found * count / tf.maximum(count - np_number(ddof, found.dtype), 0)
 
 
@@ -33,31 +33,12 @@ def np_cov(m, *, rowvar=True):
     return found[0, 0] if rows.shape[0] == 1 else found
 
 
-def np_without_nan(a, value):
-    """Return an array with a value in place of NaN."""
-    return a if a.dtype.is_integer or a.dtype.is_bool else tf.where(np_is_nan(a), tf.constant(value, a.dtype), a)
-
-
-@helper("np.nanmax", a="own")
-def np_nanmax(a, axis=None, *, keepdims=False):
-    """Return the largest elements that are not NaN; NaN where there is nothing else."""
-    found = np_max(np_without_nan(a, -np.inf), axis, keepdims=keepdims)
-    return np_nan_where(tf.reduce_all(np_is_nan(a), np_axes(axis, a.shape.rank), keepdims), found)
-
-
-@helper("np.nanmin", a="own")
-def np_nanmin(a, axis=None, *, keepdims=False):
-    """Return the smallest elements that are not NaN; NaN where there is nothing else."""
-    found = np_min(np_without_nan(a, np.inf), axis, keepdims=keepdims)
-    return np_nan_where(tf.reduce_all(np_is_nan(a), np_axes(axis, a.shape.rank), keepdims), found)
-
-
 @helper("np.nanmean", a="float")
 def np_nanmean(a, axis=None, *, keepdims=False):
     """Return means of what is not NaN."""
     axes = np_axes(axis, a.shape.rank)
     count = tf.reduce_sum(tf.cast(~np_is_nan(a), a.dtype), axes, keepdims)
-    return tf.reduce_sum(np_without_nan(a, 0), axes, keepdims) / count
+    return tf.reduce_sum(tf.where(np_is_nan(a), tf.zeros((), a.dtype), a), axes, keepdims) / count
 
 
 @helper("np.bincount", x="int64", weights="float64", minlength="int64")
@@ -90,17 +71,6 @@ def np_bin_edges(x, bins, limits):
     return tf.cast(tf.concat([edges[:-1], [wide_high]], 0), kind)
 
 
-def np_bins_of(x, edges):
-    """Return the number of each element's bin, and which elements are in one; the last bin has both its edges."""
-    common = tf.float32 if x.dtype == tf.float32 and edges.dtype == tf.float32 else tf.float64
-    x, edges = tf.cast(x, common), tf.cast(edges, common)
-    last = tf.size(edges, tf.int64) - 1
-    place = np_searchsorted(edges, x, "right") - 1
-    place = tf.where(tf.equal(x, edges[-1]), last - 1, place)
-    inside = (x >= edges[0]) & (x <= edges[-1])
-    return tf.where(inside, place, tf.zeros((), tf.int64)), inside
-
-
 @helper("np.histogram", a="own", weights="own")
 def np_histogram(a, bins=10, range=None, *, weights=None):
     """Return how many elements are in each bin, and the edges of the bins: those given, or of as many of one width."""
@@ -108,16 +78,14 @@ def np_histogram(a, bins=10, range=None, *, weights=None):
         raise NotImplementedError(f"is not supported for bins={bins!r}")
     x = tf.reshape(tf.cast(a, tf.uint8) if a.dtype == tf.bool else a, [-1])
     edges = tf.constant(np.asarray(bins)) if np.ndim(bins) else np_bin_edges(x, bins, range)
-    place, inside = np_bins_of(x, edges)
+    common = tf.float32 if x.dtype == tf.float32 and edges.dtype == tf.float32 else tf.float64
+    x, bounds, count = tf.cast(x, common), tf.cast(edges, common), tf.size(edges, tf.int64) - 1
+    place = np_searchsorted(bounds, x, "right") - 1
+    place = tf.where(tf.equal(x, bounds[-1]), count - 1, place)  # the last bin has both its edges
+    inside = (x >= bounds[0]) & (x <= bounds[-1])
+    place = tf.where(inside, place, tf.zeros((), tf.int64))
     amounts = tf.cast(inside, tf.int64)
     if weights is not None:
         flat = tf.reshape(weights, [-1])
         amounts = tf.where(inside, flat, tf.zeros((), flat.dtype))
-    return tf.math.unsorted_segment_sum(amounts, place, tf.size(edges, tf.int64) - 1), edges
-
-
-@helper("scipy.special.softmax", x="float")
-def scipy_softmax(x, axis=None):
-    """Return exponentials as shares of their sum."""
-    power = tf.exp(x - np_max(x, axis, keepdims=True))
-    return power / tf.reduce_sum(power, np_axes(axis, x.shape.rank), keepdims=True)
+    return tf.math.unsorted_segment_sum(amounts, place, count), edges

@@ -7,14 +7,17 @@ source along. What a helper cannot do is a `NotImplementedError`.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+import builtins
+import functools
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Expression = TypeVar("Expression", bound=str | Callable[[Any], str | None])
 
 OWN, FLOAT, COMMON, NUMBER = "own", "float", "common", "number"
 """Rules for the dtype of an array:
@@ -35,12 +38,10 @@ class Helper:
         function: it, with the parameters that NumPy has, or the first of them.
         rules: the rule for the dtype of each parameter that is an array, or a list of arrays. All others have to be
             known before the graph runs.
-        signature: its parameters.
     """
 
     function: Callable[..., Any]
     rules: Mapping[str, str]
-    signature: inspect.Signature
 
 
 @dataclass
@@ -55,20 +56,21 @@ class TableEntry:
         helper: a function on tensors; None if there is only an expression.
     """
 
-    parameters: tuple[str, ...] = ()
+    parameters: str = ""
     expression: str | Callable[[Any], str | None] | None = None
     helper: Helper | None = None
 
 
 TABLE: dict[str, TableEntry] = {}
-"""By name: `len`, `np.median`, `np.add.reduce`, `scipy.special.softmax`."""
+"""By name: `len`, `np.median`, `scipy.special.expit`."""
 
 
-def row(names: str, parameters: str, expression: str | Callable[[Any], str | None]) -> None:
-    """Enter an expression, under one name or several."""
+def row(names: str, parameters: str, expression: Expression) -> Expression:
+    """Enter an expression, under one name or several, and return it."""
     for name in names.split():
         entry = TABLE.setdefault(name, TableEntry())
-        entry.parameters, entry.expression = tuple(parameters.split()), expression
+        entry.parameters, entry.expression = parameters, expression
+    return expression
 
 
 def helper(names: str, **rules: str) -> Callable[[Function], Function]:
@@ -76,8 +78,7 @@ def helper(names: str, **rules: str) -> Callable[[Function], Function]:
 
     def enter(function: Function) -> Function:
         for name in names.split():
-            entry = TABLE.setdefault(name, TableEntry())
-            entry.helper = Helper(function, rules, inspect.signature(function))
+            TABLE.setdefault(name, TableEntry()).helper = Helper(function, rules)
         return function
 
     return enter
@@ -101,7 +102,7 @@ BINARY = {
     "minimum": "tf.minimum", "arctan2": "tf.atan2", "equal": "tf.equal", "not_equal": "tf.not_equal",
     "less": "tf.less", "less_equal": "tf.less_equal", "greater": "tf.greater", "greater_equal": "tf.greater_equal",
     "logical_and": "tf.logical_and", "logical_or": "tf.logical_or", "logical_xor": "tf.math.logical_xor",
-    "left_shift": "np_left_shift", "right_shift": "np_right_shift", "bitwise_xor": "np_bitwise_xor",
+    "left_shift": "np_left_shift", "right_shift": "np_right_shift",
 }  # fmt: skip
 
 for _name in ("radians", "deg2rad"):
@@ -112,6 +113,7 @@ row("np.log2", "x", "tf.math.log({x:loop}) / np.log(2)")
 row("np.log10", "x", "tf.math.log({x:loop}) / np.log(10)")
 row("np.bitwise_and", "x y", "{x:loop} & {y:loop}")
 row("np.bitwise_or", "x y", "{x:loop} | {y:loop}")
+row("np.bitwise_xor", "x y", "{x:loop} ^ {y:loop}")
 for _name in ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh"):
     row(f"math.{_name}", "x", f"{UNARY[_name]}({{x:float64}})")
 row("abs", "x", "tf.abs({x})")
@@ -127,28 +129,16 @@ row("np.prod", _REDUCED, "tf.reduce_prod({a:result}, {axis=}, {keepdims=})")
 row("np.mean", _REDUCED, "tf.reduce_mean({a:result}, {axis=}, {keepdims=})")
 row("np.std", _REDUCED, "tf.math.reduce_std({a:result}, {axis=}, {keepdims=})")
 row("np.var", _REDUCED, "tf.math.reduce_variance({a:result}, {axis=}, {keepdims=})")
-row("np.add.reduce", _REDUCED, "tf.reduce_sum({a:result}, {axis=0}, {keepdims=})")
-row("np.multiply.reduce", _REDUCED, "tf.reduce_prod({a:result}, {axis=0}, {keepdims=})")
-row("np.maximum.reduce", "a axis | keepdims", "np_max({a:helper}, {axis=0}, {keepdims=})")
-row("np.minimum.reduce", "a axis | keepdims", "np_min({a:helper}, {axis=0}, {keepdims=})")
-row("np.logical_and.reduce", "a axis | keepdims", "tf.reduce_all({a:bool}, {axis=0}, {keepdims=})")
-row("np.logical_or.reduce", "a axis | keepdims", "tf.reduce_any({a:bool}, {axis=0}, {keepdims=})")
 row("np.all", "a axis | keepdims", "tf.reduce_all({a:bool}, {axis=}, {keepdims=})")
 row("np.any", "a axis | keepdims", "tf.reduce_any({a:bool}, {axis=}, {keepdims=})")
 row("np.count_nonzero", "a axis | keepdims", "tf.math.count_nonzero({a}, {axis=}, {keepdims=})")
 row("np.cumsum", "a axis dtype", "tf.cumsum({a:result flat}, {axis=})")
 row("np.cumprod", "a axis dtype", "tf.math.cumprod({a:result flat}, {axis=})")
-row("scipy.special.logsumexp", "a axis | keepdims", "tf.reduce_logsumexp({a:result}, {axis=}, {keepdims=})")
-row("np.nansum", "a axis | keepdims", "tf.reduce_sum(np_without_nan({a:result}, 0), {axis=}, {keepdims=})")
 
 # Products and decompositions.
 
 row("np.outer", "a b", "tf.experimental.numpy.outer({a:result}, {b:result})")
-row("np.inner", "a b", "tf.tensordot({a:result}, {b:result}, [[-1], [-1]])")
-row("np.tensordot", "a b axes", "tf.tensordot(axes={axes:written}, a={a:result}, b={b:result})")
-row("np.trace", "a offset axis1 axis2", "tf.reduce_sum(np_diagonal({a:result}, {offset=}, {axis1=}, {axis2=}), -1)")
 row("np.linalg.cholesky", "a", "tf.linalg.cholesky({a:result})")
-row("np.linalg.eigh", "a", "tf.linalg.eigh({a})")
 row("np.linalg.solve", "a b", "np_solve({a:result}, {b:result})")
 row("np.linalg.norm", "x | axis keepdims", "tf.norm({x:result}, {axis=}, {keepdims=})")
 row("np.linalg.inv", "a", "tf.linalg.inv({a:result})")
@@ -170,8 +160,7 @@ row("np.reshape", "a *shape", "tf.reshape({a}, {shape:shape})")
 row("np.ravel np.flatten", "a", "tf.reshape({a}, [-1])")
 row("np.transpose", "a *axes", "tf.transpose({a}, {axes:shape})")
 row("np.swapaxes", "a axis1 axis2", "tf.experimental.numpy.swapaxes({a}, {axis1:written}, {axis2:written})")
-row("np.moveaxis", "a source destination", "np_moved({a:helper}, {source:written}, {destination:written})")
-row("np.expand_dims", "a axis", "tf.expand_dims({a}, {axis=number})")
+row("np.expand_dims", "a axis", "tf.expand_dims({a}, {axis=})")
 row("np.squeeze", "a axis", "tf.squeeze({a}, {axis=})")
 row("np.fliplr", "a", "tf.reverse({a}, axis=[1])")
 row("np.flipud", "a", "tf.reverse({a}, axis=[0])")
@@ -189,22 +178,40 @@ row("np.linspace", "start stop num | dtype", "np_linspace({start:result}, {stop:
 row("np.ndim", "a", "{a:written}.shape.rank")
 row("np.shape", "a", "tuple(np_known_sizes({a:written}))")
 
+# Names.
 
-def dtypes_by_rule(rules: Mapping[str, str], examples: Mapping[str, Sequence[Any]]) -> dict[str, list[np.dtype[Any]]]:
-    """Return the dtype in which each array has to be given.
+MODULES = {"np": np, "np.linalg": np.linalg, "np.fft": np.fft, "math": math, "": builtins}
 
-    Args:
-        rules: by the name of the parameter.
-        examples: for each parameter that is given, what has the dtype that each of its arrays does.
-    """
-    own = {name: [np.asarray(array).dtype for array in arrays] for name, arrays in examples.items()}
-    together = [dtype for name, dtypes in own.items() if rules[name] == COMMON for dtype in dtypes]
 
-    def by_rule(rule: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        if rule == COMMON:
-            return np.result_type(*together)
-        if rule == OWN or (rule == FLOAT and dtype.kind in "fc"):
-            return dtype
-        return np.dtype(np.float64 if rule == FLOAT else rule)
+@functools.cache
+def _names() -> dict[int, str]:
+    found = {}
+    for prefix, module in MODULES.items():
+        for name in sorted(vars(module), key=lambda one: (one in SECOND, one), reverse=True):
+            value = vars(module)[name]
+            if callable(value) and not name.startswith("_"):
+                found[id(value)] = f"{prefix}.{name}" if prefix else name
+    return found
 
-    return {name: [by_rule(rules[name], dtype) for dtype in dtypes] for name, dtypes in own.items()}
+
+SECOND = (
+    "abs", "mod", "true_divide", "concat", "permute_dims", "conj", "acos", "acosh", "asin", "asinh", "atan", "atan2",
+    "atanh", "pow", "bitwise_invert", "bitwise_not", "bitwise_left_shift", "bitwise_right_shift",
+)  # fmt: skip
+"""Names for what is known under another one."""
+
+
+def name_of(value: Any) -> str:
+    """Return the name of a function, such as `np.sum` or `len`; empty for a function that is in no table."""
+    if isinstance(value, type) and issubclass(value, np.generic):
+        return f"np.{np.dtype(value).name}"
+    known = _names().get(id(value))
+    if known is not None:
+        return known
+    ufunc = getattr(value, "__self__", None)
+    if isinstance(ufunc, np.ufunc):  # its method
+        return f"{name_of(ufunc)}.{value.__name__}"
+    module, name = str(getattr(value, "__module__", "") or ""), str(getattr(value, "__name__", ""))
+    if isinstance(value, np.ufunc):  # of which SciPy's have no module
+        module = "scipy.special"
+    return f"{module.split('._')[0]}.{name}" if module.startswith("scipy") and name else ""

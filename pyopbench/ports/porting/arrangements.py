@@ -34,8 +34,7 @@ from pyopbench.ports.porting.port import (
     write_port,
 )
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.render import Code
-from pyopbench.ports.porting.units import Units
+from pyopbench.ports.porting.units import Code, Units
 from pyopbench.ports.rebinding import unwrap
 
 FUNCTION = "arrange"

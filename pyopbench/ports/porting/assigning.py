@@ -9,28 +9,18 @@ import numpy as np
 
 from pyopbench.model.syntax import NUMBER, number_of
 from pyopbench.ports.porting.control_flow import carried, dtype_of_name, in_lines, is_sequence_where_ways_meet
-from pyopbench.ports.porting.grown_lists import refuse_grown, write_list
-from pyopbench.ports.porting.indexing import (
-    IndexEntry,
-    called,
-    comes_from,
-    entries_of,
-    is_by_tensor,
-    pick,
-)
-from pyopbench.ports.porting.names import name_of
+from pyopbench.ports.porting.expressions import OPERATORS, SHIFTS, write_between, write_items
+from pyopbench.ports.porting.grown_lists import is_grown, write_list
+from pyopbench.ports.porting.indexing import IndexEntry, comes_from, entries_of, is_by_tensor, pick
 from pyopbench.ports.porting.observe import NUMBER_KIND, TENSOR, dtype_of
-from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between, write_items
 from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import output_of, without_keys
 
-DISTINCT = frozenset({"np.argsort", "np.arange", "np.where", "np.nonzero", "np.flatnonzero"})
-"""Functions that name no place twice, in a row of places or in all rows together."""
-
-TOGETHER = frozenset(
-    {"np.nonzero", "np.where", *(f"np.{one}_indices{end}" for one in ("tril", "triu", "diag") for end in ("", "_from"))}
-)
-"""Functions whose indices, taken together, contain no element twice."""
+DISTINCT = {
+    "places": {"np.argsort", "np.arange", "np.where", "np.nonzero", "np.flatnonzero"},
+    "points": {"np.nonzero", "np.where"},
+}
+"""Functions that name no element twice: in a row of places, or in indices for several axes, taken together."""
 
 SCATTERS = {"np.add": "add", "np.subtract": "sub", "np.maximum": "max", "np.minimum": "min"}
 """Functions whose `.at` is an op that scatters, by its name in TensorFlow."""
@@ -59,8 +49,7 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int) ->
 def _refuse_copy(code: TypedCode, target: ast.expr, entries: list[list[IndexEntry]]) -> None:
     """Refuse to write to part of a selection by a mask or arrays of indices: in NumPy the selection is a copy."""
     if any(entry.kind in ("places", "mask", "points") for one in entries for entry in one):
-        why = f"`{ast.unparse(target)}` is part of a copy, so nothing is written to the array"
-        raise code.refusal(target, why, "combine the keys into one")
+        raise code.refusal(target)
 
 
 def _is_of_part(entry: IndexEntry) -> bool:
@@ -77,7 +66,8 @@ def _replacing(code: TypedCode, entries: list[list[IndexEntry]], axes: int, rank
     and the values have `rank`.
     """
     several = [entry for one in entries for entry in one if entry.kind in ("places", "points")] if rank else []
-    if not any(code.holds_tensors(entry.node) and not _is_once(code, entry) for entry in several):
+    unknown = [one for one in several if code.holds_tensors(one.node)]
+    if all(comes_from(code, one.node, DISTINCT[one.kind], of_rows=one.kind == "places") for one in unknown):
         return "np_replaced"
     if len(entries) == 1 and all(entry.kind in ("places", "number", "all") for entry in entries[0]):
         last = max(place for place, entry in enumerate(entries[0]) if entry.kind == "places")
@@ -87,13 +77,6 @@ def _replacing(code: TypedCode, entries: list[list[IndexEntry]], axes: int, rank
     return "np_last_replaced" if is_row else "np_once_replaced"
 
 
-def _is_once(code: TypedCode, entry: IndexEntry) -> bool:
-    """Does the source show that indices contain no element twice?"""
-    if entry.kind == "points":
-        return comes_from(code, entry.node, TOGETHER)
-    return comes_from(code, entry.node, DISTINCT, of_rows=True)
-
-
 def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]]:
     """Return the variable of `x[key][key]`, and the keys."""
     keys: list[ast.expr] = []
@@ -101,7 +84,7 @@ def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]
         keys.append(target.slice)
         target = target.value
     if not isinstance(target, ast.Name):
-        raise code.refusal(target, fix="give it a name")
+        raise code.refusal(target)
     return target, keys[::-1]
 
 
@@ -110,7 +93,7 @@ def assign(code: Any, node: ast.Assign) -> str | None:
     for one in node.targets:
         _refuse_container(code, one)
         if isinstance(one, ast.Attribute) and code.is_tensor(one.value):
-            raise code.refusal(one, fix="bind a new array to a name")
+            raise code.refusal(one)
     target, value = node.targets[0], node.value
     if len(node.targets) > 1:
         return in_lines(node, _to_each(code, node))
@@ -121,7 +104,7 @@ def assign(code: Any, node: ast.Assign) -> str | None:
         text, rank = code.tensor(value, code.dtype(root)), code.one(value).rank
         items = target.slice.elts if isinstance(target.slice, ast.List) and target.value is root else []
         if any(map(code.is_tensor, items)) and not any(map(code.rank, items)) and rank == code.rank(root):
-            # Of equal places, the last value is kept.
+            # Rows that change places are written one by one; of equal places, the last value is kept.
             rows = code.fresh("rows")
             each = [ast.copy_location(ast.Subscript(root, one, ast.Store()), target) for one in items]
             lines = [write_item(code, one, f"{rows}[{place}]", rank - 1) for place, one in enumerate(each)]
@@ -135,10 +118,9 @@ def _refuse_container(code: TypedCode, target: ast.expr) -> None:
     """Refuse to write to a list or a dict in a branch or loop of tensors: AutoGraph passes on names, not items."""
     kinds = {one.kind for one in code.seen(without_keys(target))}
     around = [one for one in ast.walk(code.unit.node) if isinstance(one, ast.If | ast.For | ast.While)]
-    inside = any(one is target for each in around if code.observed.decides(code.source, each) for one in ast.walk(each))
+    inside = any(one is target for each in around if code.decides(each) for one in ast.walk(each))
     if inside and isinstance(target, ast.Subscript) and kinds and not kinds & {"tensor", "array"}:
-        why = f"`{ast.unparse(target)}` is written to in a list or dict under a condition on values"
-        raise code.refusal(target, why, "use an array")
+        raise code.refusal(target, f"`{ast.unparse(target)}` is an item of a list or dict, and a value decides on it")
 
 
 def _to_each(code: Any, node: ast.Assign) -> list[str]:
@@ -158,7 +140,7 @@ def _unpack(code: Any, node: ast.Assign, target: ast.Tuple | ast.List, value: as
     values = value.elts if is_display else [value] * len(target.elts)  # type: ignore[attr-defined]
     is_unknown = any(one.kind == TENSOR and one.shape[:1] == (None,) for one in code.seen(value))
     if is_unknown and any(isinstance(one, ast.Starred) for one in target.elts):
-        raise code.refusal(target, f"`{ast.unparse(target)}` takes any number of items", "take slices")
+        raise code.refusal(target)
     names, lines = [], []
     for one, part in zip(target.elts, values, strict=True):
         if isinstance(one, ast.Subscript) and _writes(code, one, part):
@@ -170,21 +152,15 @@ def _unpack(code: Any, node: ast.Assign, target: ast.Tuple | ast.List, value: as
         pairs = zip(target.elts, values, strict=True)
         texts = [(isinstance(one, ast.Name) and bound_text(code, one, part)) or code.write(part) for one, part in pairs]
     else:
-        lines += _casts(code, target)
+        # Where a branch or loop gives a name a tensor, a number that it is unpacked to is one, too.
+        for name in (one.id for one in target.elts if isinstance(one, ast.Name)):
+            seen = carried(code, name)
+            if (dtype := dtype_of(seen)) and any(one.kind == NUMBER_KIND for one in seen):
+                lines.append(f"{name} = {code.use('np_number')}({name}, tf.{dtype})")
         number = f", num={len(names)}" if is_unknown else ""
         texts = [f"tf.unstack({code.write(value)}{number})" if code.is_tensor(value) else code.write(value)]
     end = "," if len(names) == 1 else ""
     return in_lines(node, [f"{', '.join(names)}{end} = {', '.join(texts)}{end * is_display}", *lines])
-
-
-def _casts(code: TypedCode, target: ast.Tuple | ast.List) -> list[str]:
-    """Return statements that turn unpacked numbers into tensors, where a branch or loop gives the name a tensor."""
-    seen = {one.id: carried(code, one.id) for one in target.elts if isinstance(one, ast.Name)}
-    return [
-        f"{name} = {code.use('np_number')}({name}, tf.{dtype})"
-        for name, several in seen.items()
-        if (dtype := dtype_of(several)) and any(one.kind == NUMBER_KIND for one in several)
-    ]
 
 
 def _to(code: TypedCode, target: ast.expr, value: ast.expr, name: str, rank: int) -> str:
@@ -209,13 +185,13 @@ def _writes(code: TypedCode, target: ast.Subscript, value: ast.expr) -> bool:
 def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
     """Return `x += y` and `x[key] += y` of tensors."""
     target, value = node.target, node.value
-    if isinstance(target, ast.Attribute):  # the observer does not follow arrays through attributes that are changed
-        raise code.refusal(node, fix="bind a new array to a name")
-    refuse_grown(code, target)
+    # The observer does not follow arrays through attributes that are changed.
+    if isinstance(target, ast.Attribute) or is_grown(target, code):
+        raise code.refusal(node)
     _refuse_container(code, target)
     if type(node.op) in SHIFTS and isinstance(target, ast.Name) and code.is_tensor(target):
         return f"{target.id} = {write_between(code, node, node.op, target, value)}"
-    if type(node.op) not in BINARY:
+    if type(node.op) not in OPERATORS:
         return None
     between = code.source.span(target)[1], code.source.span(value)[0]
     sign = code.source.text(*between).partition("=")[0].strip()
@@ -231,21 +207,14 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
         kinds = {one.kind for one in code.seen(target)}
         if kinds == {"sequence"}:
             return None
-        dtype = _dtype_in_place(code, target, value)
+        one = code.one(target)
+        # An array, which is written to, keeps its dtype; of numbers, it is that of the result.
+        dtype = one.dtype if one.rank and one.dtype else code.loop(np.add, [target, value])[0][1]
         given = code.operand(value, dtype)
         if kinds <= {"tensor", "number"}:
             return f"{target.id} {sign}= {given}"
         return f"{target.id} = tf.cast({target.id}, tf.{dtype}) {sign} ({given})"
     return None
-
-
-def _dtype_in_place(code: TypedCode, target: ast.Name, value: ast.expr) -> str:
-    """Return the dtype in which `x += y` is computed: that of an array, which is written to, else of the result."""
-    one = code.one(target)
-    if one.rank and one.dtype:
-        return one.dtype
-    dtypes, _ = code.loop(BINARY[ast.Add], [target, value])
-    return dtypes[1]
 
 
 def bound_text(code: TypedCode, target: ast.Name, value: ast.expr) -> str:
@@ -270,13 +239,11 @@ def write_statement(code: TypedCode, call: ast.Call) -> str | None:
     """Return a call that writes to an array which is, or becomes, a tensor; None for any other call."""
     if (output := _write_output(code, call)) is not None:
         return output
-    function, (name, given) = call.func, called(code, call)
+    function, given = call.func, call.args
     if isinstance(function, ast.Attribute) and function.attr == "at":
-        ufunc = name_of(code.value_of(function.value))
+        ufunc = code.name_of(function.value)
         return _scatter(code, call, SCATTERS[ufunc]) if ufunc in SCATTERS else None
-    if not any(map(code.holds_tensors, given)):
-        return None
-    if name == "np.fill_diagonal" and code.is_tensor(given[0]):
+    if code.name_of(function) == "np.fill_diagonal" and code.is_tensor(given[0]):
         array, value = _name(code, given[0]), code.tensor(given[1], code.dtype(given[0]))
         return f"{array} = tf.linalg.set_diag({array}, tf.fill(tf.shape({array})[:1], {value}))"
     return None
@@ -306,7 +273,7 @@ def _write_output(code: TypedCode, call: ast.Call) -> str | None:
 
 def _name(code: TypedCode, node: ast.expr) -> str:
     if not isinstance(node, ast.Name):
-        raise code.refusal(node, fix="give it a name")
+        raise code.refusal(node)
     return node.id
 
 
@@ -318,7 +285,7 @@ def _scatter(code: Any, call: ast.Call, function: str) -> str | None:
     name, dtype = _name(code, array), code.dtype(array)
     several = places.elts if isinstance(places, ast.Tuple) else [places]
     if any(isinstance(one, ast.Slice) or not (code.rank(one) or code.holds_tensors(one)) for one in several):
-        raise code.refusal(call, "`.at` is supported with arrays of indices only")
+        raise code.refusal(call)
     is_whole = isinstance(places, ast.Tuple) or any(one.is_point for one in code.seen(places))
     indices = code.write(places) if is_whole else f"({code.write(places)},)"
     points, given = code.fresh("points"), code.tensor(values, dtype)

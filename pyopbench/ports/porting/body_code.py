@@ -5,33 +5,25 @@ from __future__ import annotations
 import ast
 import copy
 import random
-from collections.abc import Iterable, Set
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import pyopbench.ports.for_numba
-from pyopbench.model.syntax import DEFINITIONS, Source, every_name, number_of, read_source
+from pyopbench.model.syntax import DEFINITIONS, Source, every_name, number_of
 from pyopbench.ports.extract.module import unparsed
 from pyopbench.ports.for_numba.names import Names, names_in, tree
 from pyopbench.ports.for_numba.rules import replacement_of
 from pyopbench.ports.for_numba.types import Types
-from pyopbench.ports.porting.render import Code
-from pyopbench.ports.porting.units import Unit, Units
-
-HELPERS = Path(pyopbench.ports.for_numba.__path__[0]) / "helpers.py"
-"""The module whose functions ports have copies of. It is read and not imported, because it imports Numba."""
+from pyopbench.ports.functions.sources import FOR_NUMBA, definitions
+from pyopbench.ports.porting.units import Code, Unit, Units
 
 
 class BodyCode(Code):
-    """Writes the functions `compiled` with their decorator, empty for none, and the body `root` under another name."""
+    """Writes functions with a decorator, empty for none, and the body `root` under another name."""
 
-    def __init__(self, units: Units, root: str, compiled: Set[str], decorator: str, types: Types) -> None:
+    def __init__(self, units: Units, root: str, decorator: str, types: Types) -> None:
         super().__init__(units)
         self.root = root
-        self.compiled = compiled
         self.decorator = decorator
         self.types = types
         self.helpers: set[str] = set()  # functions of `for_numba.helpers` that are called
@@ -41,10 +33,10 @@ class BodyCode(Code):
         """Return a statement, functions with their decorator and all as Numba takes it."""
         self.unit = unit
         node = copy.deepcopy(unit.node)
-        is_compiled = bool(self.decorator) and unit.name in self.compiled
+        is_compiled = bool(self.decorator) and isinstance(node, DEFINITIONS)
         if isinstance(node, ast.FunctionDef) and is_compiled:
             if not any(self.value_of(one) is np.vectorize for one in node.decorator_list):
-                node.decorator_list.insert(0, tree(self.decorator.removeprefix("@")))
+                node.decorator_list.insert(0, tree(self.decorator))
             _take_by_position(node.args)
         elif self.decorator and isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
             node.value = ast.Tuple(node.value.elts, ast.Load())  # a list is a variable for Numba
@@ -52,7 +44,7 @@ class BodyCode(Code):
         node = _Rewriting(self, names).visit(node)
         if isinstance(node, ast.FunctionDef) and unit.name == self.root:
             node.name = body_name(self.root)
-        self.helpers |= every_name(node) & _helpers().keys()
+        self.helpers |= every_name(node) & definitions(FOR_NUMBA).keys()
         return unparsed([(node, "")])[0].rstrip("\n")
 
 
@@ -91,11 +83,7 @@ class _Rewriting(ast.NodeTransformer):
         if isinstance(owner, np.random.RandomState):
             self.code.drawn.add(function.__name__)
         elif isinstance(owner, random.Random):
-            raise self.code.refusal(
-                node,
-                f"`{ast.unparse(node.func)}` draws other numbers in Numba than in Python",
-                fix="draw by functions of `np.random`",
-            )
+            raise self.code.refusal(node, f"`{ast.unparse(node.func)}` draws other numbers in Numba than in Python")
 
 
 def _take_by_position(arguments: ast.arguments) -> None:
@@ -111,31 +99,6 @@ def _take_by_position(arguments: ast.arguments) -> None:
 def body_name(name: str) -> str:
     """Return the name of the body that is compiled."""
     return f"{name}_on_arrays"
-
-
-@cache
-def _helpers() -> dict[str, tuple[str, set[str]]]:
-    """Return the source of each helper, and the names in it, by its name."""
-    source = read_source(str(HELPERS))
-    functions = [one for one in source.tree.body if isinstance(one, ast.FunctionDef)]
-    return {one.name: (source.text(*source.span(one)), every_name(one)) for one in functions}
-
-
-def needed_helpers(names: Iterable[str]) -> list[str]:
-    """Return the names of some helpers and of all that they call, in the order of their file."""
-    needed, left = set[str](), list(names)
-    while left:
-        name = left.pop()
-        if name not in needed:
-            needed.add(name)
-            typed = f"{name}_typed"  # the overload that chooses what Numba compiles for it
-            left += [one for one in (*_helpers()[name][1], typed) if one in _helpers()]
-    return [name for name in _helpers() if name in needed]
-
-
-def helper_source(names: Iterable[str]) -> list[str]:
-    """Return the source of some helpers."""
-    return [_helpers()[name][0] for name in names]
 
 
 def lines_of_body(text: str, source: Source) -> dict[int, int]:

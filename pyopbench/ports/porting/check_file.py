@@ -12,8 +12,7 @@ import pyopbench.ports
 from pyopbench.ports.porting.facts import Facts
 from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.render import Code
-from pyopbench.ports.porting.units import Units
+from pyopbench.ports.porting.units import Code, Units
 
 MODULE = Path(pyopbench.ports.__path__[0]) / "port_check.py"
 """The code that each test has a copy of. It is read and not imported, because it imports TensorFlow."""

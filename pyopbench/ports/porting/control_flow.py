@@ -8,30 +8,41 @@ A loop whose length is known while the graph is built stays a Python loop and is
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pyopbench.ports.porting.names import name_of
+from pyopbench.ports.porting.expressions import write_truth
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Seen, dtype_of
-from pyopbench.ports.porting.operators import write_truth
 from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import names_bound, of_function, of_loop, parameters_of
 
 DECIDING = (ast.If, ast.For, ast.While)
 
 
-def carried(code: TypedCode, name: str) -> set[Seen]:
-    """Return what a name is where branches of the graph join; nothing for one that no such statement binds."""
-    found: set[Seen] = set()
+def _left(code: TypedCode, name: str) -> Iterator[tuple[ast.stmt, set[Seen]]]:
+    """Yield the statements where branches of the graph join, each with what a name is behind it."""
     for node in ast.walk(code.unit.node):
         if isinstance(node, DECIDING) and code.observed.joins(code.source, node):
-            found |= code.observed.leaves(code.source, node).get(name, set())
-    return found
+            yield node, code.leaves(node, name)
+
+
+def carried(code: TypedCode, name: str) -> set[Seen]:
+    """Return what a name is where branches of the graph join; nothing for one that no such statement binds."""
+    return set[Seen]().union(*(seen for _, seen in _left(code, name)))
 
 
 def dtype_of_name(code: TypedCode, name: str) -> str:
     """Return the dtype that a name has to have in a graph; empty for one that may be anything."""
     return dtype_of(carried(code, name))
+
+
+def is_sequence_where_ways_meet(code: TypedCode, name: str) -> bool:
+    """Is a name a tuple or list after a statement that depends on values? AutoGraph makes tensors of its numbers."""
+    return any(
+        one.kind == SEQUENCE and (one.holds_tensors or _is_read_outside(code.unit.node, node, name))
+        for node, seen in _left(code, name)
+        for one in seen
+    )
 
 
 # Assignments before a statement.
@@ -44,72 +55,51 @@ def _is_read_outside(function: ast.AST, node: ast.stmt, name: str) -> bool:
     return any(isinstance(one.ctx, ast.Load) and id(one) not in inside for one in names)
 
 
-def is_bound_before(function: ast.AST, node: ast.stmt, name: str) -> bool:
+def _is_bound_before(function: ast.AST, node: ast.stmt, name: str) -> bool:
     """Does a line above bind a name, or is it an argument?"""
     place = (node.lineno, node.col_offset)
-    nodes = list(ast.walk(function))
-    names = [one for one in nodes if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store)]
-    return any((one.lineno, one.col_offset) < place for one in names) or any(
-        isinstance(one, ast.arg) and one.arg == name for one in nodes
-    )
+    names = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name]
+    is_above = any(isinstance(one.ctx, ast.Store) and (one.lineno, one.col_offset) < place for one in names)
+    return is_above or name in parameters_of(function)
 
 
-def is_sequence_where_ways_meet(code: TypedCode, name: str) -> bool:
-    """Is a name a tuple or list after a statement that depends on values? AutoGraph makes tensors of its numbers."""
-    for node in ast.walk(code.unit.node):
-        if isinstance(node, DECIDING) and code.observed.joins(code.source, node):
-            seen = [one for one in code.observed.leaves(code.source, node).get(name, ()) if one.kind == SEQUENCE]
-            if any(one.holds_tensors for one in seen) or (seen and _is_read_outside(code.unit.node, node, name)):
-                return True
-    return False
-
-
-def starts(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen], *, is_on_all: bool = False) -> list[str]:
-    """Return what binds a name for AutoGraph before a statement that changes it, `seen` behind that, if need be."""
+def _start(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen], *, is_on_all: bool = False) -> str:
+    """Return what AutoGraph needs a name to be before a statement that leaves it as `seen`; empty for nothing."""
     function, dtype = code.unit.node, dtype_of_name(code, name)
     kinds, weak = {one.kind for one in seen}, {one.weak for one in seen}
     is_of_two_types = (
         isinstance(node, ast.If) and {int, float} <= weak and all(one.kind != TENSOR or one.weak for one in seen)
     )
     if is_of_two_types or (OTHER in kinds and kinds & {TENSOR, ARRAY, NUMBER_KIND}):
-        why = f"`{name}` differs in dtype between branches that depend on values"
-        raise code.refusal(node, why, "assign a number or an array of one dtype to it before, and in all branches")
-    if is_bound_before(function, node, name):
+        raise code.refusal(node, f"`{name}` differs in dtype between branches that depend on values")
+    if _is_bound_before(function, node, name):
         is_number = name in parameters_of(function) and any(one.kind == NUMBER_KIND for one in carried(code, name))
-        return [f"{name} = tf.cast({name}, tf.{dtype})"] if is_number and dtype else []
-    if is_on_all or not _is_read_outside(function, node, name):
-        return []
+        return f"tf.cast({name}, tf.{dtype})" if is_number and dtype else ""
     dtype = dtype_of(seen) or dtype
     ranks = {one.rank for one in seen if one.kind in (TENSOR, ARRAY, NUMBER_KIND)}
+    if is_on_all or not _is_read_outside(function, node, name):
+        return ""
     if not dtype or len(ranks) != 1 or kinds & {OTHER, SEQUENCE}:
-        return []
-    rank = ranks.pop()
-    if rank:
-        return [f"{name} = tf.zeros({[0] * rank}, tf.{dtype})"]
-    return [f"{name} = tf.constant({'False' if dtype == 'bool' else '0'}, tf.{dtype})"]
+        return ""
+    (rank,) = ranks
+    none = "False" if dtype == "bool" else "0"
+    return f"tf.zeros({[0] * rank}, tf.{dtype})" if rank else f"tf.constant({none}, tf.{dtype})"
 
 
-def invariants(code: TypedCode, node: ast.stmt, names: Sequence[str], started: Sequence[str]) -> list[str]:
-    """Return the statement that says which sizes change from round to round; none if none do."""
+def _invariants(code: TypedCode, node: ast.stmt, started: Mapping[str, str]) -> list[str]:
+    """Return the statement that says which sizes of names, as they are `started`, change in a loop; none if none do."""
     found = []
-    for name in names:
-        is_started = any(one.startswith(f"{name} = ") for one in started)
-        if not is_started and not is_bound_before(code.unit.node, node, name):
+    for name, start in started.items():
+        if not start and not _is_bound_before(code.unit.node, node, name):
             continue
-        left = code.observed.leaves(code.source, node).get(name, set())
-        ranks = {one.rank for one in left if one.kind in (TENSOR, ARRAY)}
-        if len(ranks) != 1:
-            continue
-        (rank,) = ranks
-        axes = code.observed.grows(code.source, node, name)
-        if any(one.startswith(f"{name} = tf.zeros") for one in started):
-            axes = frozenset(range(rank))
+        ranks = {one.rank for one in code.leaves(node, name) if one.kind in (TENSOR, ARRAY)}
+        rank = ranks.pop() if len(ranks) == 1 else 0
+        is_any = start.startswith("tf.zeros")
+        axes = range(rank) if is_any else code.observed.grows(code.source, node, name)
         if axes and rank:
             sizes = ", ".join("None" if axis in axes else f"{name}.shape[{axis}]" for axis in range(rank))
             found.append(f"({name}, tf.TensorShape([{sizes}]))")
-    if not found:
-        return []
-    return [f"tf.autograph.experimental.set_loop_options(shape_invariants=[{', '.join(found)}])"]
+    return [f"tf.autograph.experimental.set_loop_options(shape_invariants=[{', '.join(found)}])"] if found else []
 
 
 # Statements.
@@ -122,14 +112,15 @@ def write_if(code: Any, node: ast.If) -> str | None:
     chain: list[ast.If] = [node]
     while len(chain[-1].orelse) == 1 and _is_elif(code, chain[-1].orelse[0]):
         chain.append(chain[-1].orelse[0])  # type: ignore[arg-type]
-    decided = [one for one in chain if code.observed.decides(code.source, one)]
+    decided = [one for one in chain if code.decides(one)]
     if not decided:
         return None
     ways = [names_bound(one.body) for one in chain] + [names_bound(chain[-1].orelse)]
     before = []
     for name in sorted(set().union(*ways)):
-        seen = set().union(*(code.observed.leaves(code.source, one).get(name, set()) for one in decided))
-        before += starts(code, node, name, seen, is_on_all=all(name in way for way in ways))
+        seen = set().union(*(code.leaves(one, name) for one in decided))
+        start = _start(code, node, name, seen, is_on_all=all(name in way for way in ways))
+        before += [f"{name} = {start}"] if start else []
     return in_lines(node, [*before, code.as_it_stands(node)])
 
 
@@ -148,7 +139,7 @@ def in_lines(node: ast.stmt | ast.expr, several: Sequence[str]) -> str:
 
 def write_while(code: Any, node: ast.While) -> str | None:
     """Return a `while` whose length depends on values."""
-    if not code.observed.decides(code.source, node):
+    if not code.decides(node):
         return None
     test = write_truth(code, node.test)
     return _write_loop(code, node, f"while {test if code.holds_tensors(node.test) else f'tf.constant({test})'}")
@@ -156,16 +147,13 @@ def write_while(code: Any, node: ast.While) -> str | None:
 
 def write_for(code: Any, node: ast.For) -> str | None:
     """Return a `for` that is a loop of the graph; None for one that is unrolled."""
-    if not code.observed.decides(code.source, node):
+    if not code.decides(node):
         return None
-    call, name = node.iter, ""
+    call = node.iter
     if not isinstance(node.target, ast.Name):
-        raise code.refusal(node, "the loop has several targets, and its length depends on values")
-    if isinstance(call, ast.Call):
-        name = name_of(code.value_of(call.func))
-    if name != "range":
+        raise code.refusal(node)
+    if not isinstance(call, ast.Call) or code.name_of(call.func) != "range":
         return _write_loop(code, node, f"for {node.target.id} in {_elements(code, call)}")
-    assert isinstance(call, ast.Call)
     has_step = len(call.args) > 2
     if code.is_compiled and any(map(code.holds_tensors, call.args)) and (not has_step or is_number(call.args[2])):
         return _as_while(code, node, call.args)
@@ -195,20 +183,20 @@ def _write_loop(
     for one in (*ends, *(one for one in of_function(node.body) if isinstance(one, ast.Return))):
         raise code.refusal(one, f"`{ast.unparse(one)}` in a loop whose length depends on values")
     if node.orelse:
-        raise code.refusal(node, "`else` of a loop whose length depends on values")
+        raise code.refusal(node, "a loop whose length depends on values has an `else`")
     names = sorted(names_bound([node]) if isinstance(node, ast.For) else names_bound(node.body))
-    left = code.observed.leaves(code.source, node)
-    started = [line for name in names for line in starts(code, node, name, left.get(name, set()))]
-    body = [*invariants(code, node, names, started), *first, *map(code.write, node.body)]
+    started = {name: _start(code, node, name, code.leaves(node, name)) for name in names}
+    body = [*_invariants(code, node, started), *first, *map(code.write, node.body)]
+    lines = [f"{name} = {start}" for name, start in started.items() if start]
     inside = " " * node.body[0].col_offset
-    return in_lines(node, [*started, *before, f"{head}:\n{inside}{in_lines(node.body[0], body)}"])
+    return in_lines(node, [*lines, *before, f"{head}:\n{inside}{in_lines(node.body[0], body)}"])
 
 
 def _elements(code: Any, node: ast.expr) -> str:
     """Return what a loop of the graph iterates over, as a tensor."""
     seen = code.seen(node)
     if any(one.kind == OTHER for one in seen) or not seen:
-        raise code.refusal(node, f"the length of a loop over `{ast.unparse(node)}` depends on values")
+        raise code.refusal(node)
     text = code.tensor(node)
     return text if {one.kind for one in seen} == {TENSOR} else f"tf.convert_to_tensor({text})"
 
@@ -219,7 +207,7 @@ def write_return(code: Any, node: ast.Return) -> str | None:
     if node.value is None or not isinstance(function, ast.FunctionDef):
         return None
     left = code.observed.leaves(code.source, function)
-    if not code.observed.decides(code.source, function):
+    if not code.decides(function):
         parts = [node.value, *getattr(node.value, "elts", ())]
         is_entry = code.units.is_entry(code.unit) and node in of_function(function.body)
         if is_entry and any(_holds_number(one) for part in parts for one in code.seen(part)):
@@ -229,8 +217,7 @@ def write_return(code: Any, node: ast.Return) -> str | None:
     names = ["return"] if "return" in left else [f"return {place}" for place in range(len(values))]
     dtypes = [dtype_of(left.get(name, set())) for name in names]
     if set(names) != set(left) or not all(dtypes):
-        why = "the number of results, or their dtypes, depend on values"
-        raise code.refusal(node, why, "return the same number of results in all branches, each of one dtype")
+        raise code.refusal(node, "the number of results, or their dtypes, depend on values")
     return f"return {', '.join(map(code.tensor, values, dtypes))}"
 
 
@@ -242,11 +229,11 @@ def _holds_number(seen: Seen) -> bool:
 def write_rare(code: Any, node: ast.stmt) -> str | None:
     """Return `raise` or `assert` as its equivalent in a graph, or refuse what has none."""
     if isinstance(node, ast.Global | ast.Nonlocal):
-        raise code.refusal(node, fix="return the value that the next call needs")
+        raise code.refusal(node)
     if isinstance(node, ast.Try):
         inside = [one for part in node.body for one in ast.walk(part) if isinstance(one, ast.expr)]
         if node.handlers and any(map(code.holds_tensors, inside)):
-            raise code.refusal(node, "a graph cannot catch the error that the body catches", "test for it with `if`")
+            raise code.refusal(node, "a graph cannot catch the error that the body catches")
         return None
     if isinstance(node, ast.Assert):
         if not code.holds_tensors(node.test):
@@ -255,7 +242,7 @@ def write_rare(code: Any, node: ast.stmt) -> str | None:
         return f"tf.debugging.Assert({write_truth(code, node.test)}, [{said}])"
     assert isinstance(node, ast.Raise)
     around = [one for one in ast.walk(code.unit.node) if isinstance(one, DECIDING) and node in ast.walk(one)]
-    if not any(code.observed.decides(code.source, one) for one in around):
+    if not any(code.decides(one) for one in around):
         return None
     said = ast.unparse(node.exc) if node.exc is not None else "raise"
     return f"tf.debugging.Assert(False, [{said!r}])"

@@ -1,6 +1,6 @@
 """A list that grows in a loop or branch that depends on values, as a `tf.TensorArray` that is read as one tensor.
 
-Any other use of such a list is refused; `numba_op` supports it.
+Any other use of such a list is refused, also to read it other than for its length or an array of all of it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import ast
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
-from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import TENSOR
 from pyopbench.ports.porting.watched_calls import CHANGING
 from pyopbench.ports.porting.watching import names_bound
@@ -26,7 +25,7 @@ def is_grown(node: ast.AST | None, code: Any) -> TypeGuard[ast.Name]:
         code.grown[function] = {
             name
             for statement in ast.walk(function)
-            if isinstance(statement, ast.If | ast.For | ast.While) and code.observed.decides(code.source, statement)
+            if isinstance(statement, ast.If | ast.For | ast.While) and code.decides(statement)
             for name, _ in _changed(statement)
             if not any(isinstance(one, ast.Assign) and name in names_bound([one]) for one in ast.walk(statement))
         }
@@ -46,10 +45,10 @@ def _element(code: Any, name: str) -> tuple[str, list[int | None]]:
     calls = [one for other, one in _changed(code.unit.node) if other == name]
     for one in calls:
         if one.func.attr != "append":  # type: ignore[attr-defined]
-            raise _refusal(code, one)
+            raise code.refusal(one)
     values = [one.args[0] for one in calls if code.seen(one.args[0])]
     if not values:
-        raise code.refusal(calls[0], f"nothing is appended to `{name}` in any example", "add an example that does")
+        raise code.refusal(calls[0], f"nothing is appended to `{name}` in any example")
     dtypes = {code.dtype(one) for one in values}
     dtype = code.loop_dtype(*values) if len(dtypes) > 1 else dtypes.pop()
     seen = [one for value in values for one in code.seen(value)]
@@ -64,9 +63,9 @@ def write_list(code: Any, target: ast.expr, value: ast.expr) -> str:
     if not is_grown(target, code):
         return ""
     if not isinstance(value, ast.List):
-        raise _refusal(code, value)
+        raise code.refusal(value)
     if code.is_compiled:  # in TensorFlow 2.21
-        raise code.refusal(value, "compiled by XLA, a list that grows in a loop stays empty", "port it to traced")
+        raise code.refusal(value, "compiled by XLA, a list that grows in a loop stays empty")
     dtype, shape = _element(code, target.id)
     options = f"size={len(value.elts)}, dynamic_size=True, clear_after_read=False, element_shape={shape}"
     options += ", infer_shape=False" if None in shape else ""
@@ -80,7 +79,7 @@ def write_append(code: Any, call: ast.Call) -> str | None:
         return None
     name = call.func.value.id
     if call.func.attr != "append":
-        raise _refusal(code, call)
+        raise code.refusal(call)
     return f"{name} = {name}.write({name}.size(), {code.tensor(call.args[0], _element(code, name)[0])})"
 
 
@@ -89,7 +88,7 @@ def write_call_of_list(code: Any, node: ast.Call) -> str | None:
     several = node.args[0] if node.args else None
     if not is_grown(several, code):
         return None
-    name = name_of(code.value_of(node.func))
+    name = code.name_of(node.func)
     if name == "len":
         return f"tf.cast({several.id}.size(), tf.int64)"
     is_whole = name in STACKING and (name != "np.stack" or len(node.args) + len(node.keywords) == 1)
@@ -100,15 +99,3 @@ def stacked(code: Any, node: ast.Name, dtype: str = "") -> str:
     """Return such a list as a tensor."""
     own, text = _element(code, node.id)[0], f"{node.id}.stack()"
     return text if dtype in ("", own) else f"tf.cast({text}, tf.{dtype})"
-
-
-def refuse_grown(code: Any, node: ast.expr) -> None:
-    """Refuse to read such a list other than in a call that returns its length or an array of all of it."""
-    if is_grown(node, code):
-        raise _refusal(code, node)
-
-
-def _refusal(code: Any, node: ast.AST) -> Exception:
-    why = f"`{ast.unparse(node)}` does more than append to a list that grows where a value decides it"
-    refusal: Exception = code.refusal(node, why)
-    return refusal

@@ -7,7 +7,6 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
-from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR
 from pyopbench.ports.porting.typed import TypedCode
 from pyopbench.ports.porting.watching import names_written
@@ -53,8 +52,8 @@ def _entry(code: TypedCode, node: ast.expr) -> IndexEntry:
         return IndexEntry("new", node)  # None, or np.newaxis
     dtype = one.dtype or ("bool" if one.weak is bool else "int64")
     if dtype == "bool":
-        if not one.rank:
-            raise code.refusal(node, f"`[{ast.unparse(node)}]` is a single truth value", "use `if`, or np.where")
+        if not one.rank:  # a single truth value
+            raise code.refusal(node)
         return IndexEntry("mask", node, one.rank)
     if one.kind in (NUMBER_KIND, TENSOR, ARRAY) and not one.rank:
         return IndexEntry("number", node)
@@ -78,8 +77,7 @@ def _look_up(code: TypedCode, node: ast.expr, table: ast.expr, key: ast.expr) ->
     """Return the value in a dictionary for a key that is a tensor."""
     dtype = code.dtype(node)
     if not code.holds_tensors(node) or code.rank(key) or not dtype:
-        why = f"`{ast.unparse(node)}` is supported only for a single key and values that are numbers"
-        raise code.refusal(node, why, "use an array")
+        raise code.refusal(node)
     text = f"{code.use('np_looked_up')}({code.write(table)}, {code.tensor(key)}, tf.{dtype})"
     return f"tf.unstack({text})" if code.one(node).kind == SEQUENCE else text
 
@@ -90,17 +88,12 @@ def is_by_tensor(code: TypedCode, key: ast.expr) -> bool:
     return code.is_tensor(key) or any(code.is_tensor(part) for node in nodes for part in _bounds(node))
 
 
-def called(code: TypedCode, call: ast.Call) -> tuple[str, list[ast.expr]]:
-    """Return NumPy's name of a function, or of a method of a tensor, and its arguments, the array of a method first."""
-    function = call.func
-    if isinstance(function, ast.Attribute) and code.is_tensor(function.value):
-        return f"np.{function.attr}", [function.value, *call.args]
-    return name_of(code.value_of(function)), call.args
-
-
 def pick(code: TypedCode, node: ast.expr, whole: str, entries: Sequence[IndexEntry]) -> str:
     """Return the code that selects the elements of an array at a key; `[...]` can be added to the text of the array."""
-    _refuse_steps(code, node, entries)
+    slices = [entry.node for entry in entries if isinstance(entry.node, ast.Slice)] if code.is_compiled else []
+    for one in slices:  # in a loop, XLA selects the wrong elements by `x[:i:2]`, without an error (in TensorFlow 2.21)
+        if one.step is not None and ast.unparse(one.step) != "1" and any(map(code.is_tensor, _bounds(one))):
+            raise code.refusal(node)
     if [entry.kind for entry in entries] == ["points"]:
         return f"{code.use('np_at_points')}({whole}, {code.write(entries[0].node)})"
     picked = [place for place, entry in enumerate(entries) if entry.kind in ("places", "mask")]
@@ -115,8 +108,7 @@ def pick(code: TypedCode, node: ast.expr, whole: str, entries: Sequence[IndexEnt
         is_apart = places[0] > 0 and places[-1] - places[0] >= len(places)  # then NumPy has their axis in front
         is_behind = "number" in kinds and {*kinds} != {"number"}
         if "new" in [entry.kind for entry in entries] or is_behind or is_apart:
-            why = f"`{ast.unparse(node)}` mixes an array of indices with None, or with an integer behind a slice"
-            raise code.refusal(node, why, "index twice")
+            raise code.refusal(node, fix="index twice, or use numba_op")
     if not picked:
         return _in_two_keys(code, whole, entries) or f"{whole}[{', '.join(_basic(code, entries))}]"
     text, kept = whole, _basic(code, entries)
@@ -162,14 +154,6 @@ def _in_two_keys(code: TypedCode, whole: str, entries: Sequence[IndexEntry]) -> 
     return f"{whole}[{', '.join(first)}][{', '.join(second)}]"
 
 
-def _refuse_steps(code: TypedCode, node: ast.expr, entries: Sequence[IndexEntry]) -> None:
-    """Refuse `x[:i:2]` for XLA: in a loop it selects the wrong elements, without an error (in TensorFlow 2.21)."""
-    for one in [entry.node for entry in entries if isinstance(entry.node, ast.Slice)] if code.is_compiled else []:
-        if one.step is not None and ast.unparse(one.step) != "1" and any(map(code.is_tensor, _bounds(one))):
-            why = f"`{ast.unparse(node)}` has a step between bounds that depend on values"
-            raise code.refusal(node, why, "use an array of indices")
-
-
 def _basic(code: TypedCode, entries: Sequence[IndexEntry]) -> list[str]:
     """Return numbers and slices unchanged; as int64 if they have two integer dtypes, or one that TensorFlow lacks."""
     bounds = {at: _bounds(one.node) for at, one in enumerate(entries) if one.kind in ("number", "slice")}
@@ -178,8 +162,7 @@ def _basic(code: TypedCode, entries: Sequence[IndexEntry]) -> list[str]:
     if len(dtypes) < 2 and dtypes <= {"int32", "int64"}:
         return texts
     for at, some in bounds.items():
-        parts = [(*code.source.span(one), code.operand(one, "int64")) for one in some]
-        texts[at] = code.source.replaced(*code.source.span(entries[at].node), parts)
+        texts[at] = code.replaced(entries[at].node, [(one, code.operand(one, "int64")) for one in some])
     return texts
 
 
@@ -204,51 +187,47 @@ def _counted(code: TypedCode, node: ast.expr, whole: str, axis: object, dtype: s
 
 
 def comes_from(
-    code: TypedCode, node: ast.expr, functions: Set[str], *, of_rows: bool = False, asked: frozenset[str] = frozenset()
+    code: TypedCode, node: ast.expr, functions: Set[str], *, of_rows: bool = False, asked: Set[str] = frozenset()
 ) -> bool:
     """Does the source show that all values of an expression, or a selection of them, are from calls of some functions?
 
     A name has to get all its values from them; `asked` are names under question, as in `order = order[:n]`. With
     `of_rows`, the functions are given one row.
     """
-    values: list[ast.expr | None] = []
-    if isinstance(node, ast.Name) and node.id in asked:
-        return True
+    values: list[ast.expr] = []
     if isinstance(node, ast.Name):
-        values, asked = assigned(code, node.id), asked | {node.id}
+        if node.id in asked:
+            return True
+        values, asked = _assigned(code, node.id), asked | {node.id}
     elif isinstance(node, ast.Subscript):
         places = [one.node for one in entries_of(code, node.slice) if one.kind in ("places", "points")]
         values = [node.value, *places]
     elif isinstance(node, ast.Call):
-        name, given = called(code, node)
+        name, given = code.name_of(node.func), node.args
+        if isinstance(node.func, ast.Attribute) and code.is_tensor(node.func.value):  # a method of an array
+            name, given = f"np.{node.func.attr}", [node.func.value, *given]
         if name not in PASSED_ON:
             is_row = not of_rows or all(code.rank(one) <= 1 for one in given[:1] if code.is_tensor(one))
             is_other = name in ("np.where", "np.arange", "range") and len(given) != 1
             return is_row and name in functions and not is_other
         values = [*given[:1]]
-    return bool(values) and all(
-        one is not None and comes_from(code, one, functions, of_rows=of_rows, asked=asked) for one in values
-    )
+    return bool(values) and all(comes_from(code, one, functions, of_rows=of_rows, asked=asked) for one in values)
 
 
-def assigned(code: TypedCode, name: str) -> list[ast.expr | None]:
-    """Return all values that the function assigns to a name; None for what is no simple assignment."""
-    found: list[ast.expr | None] = []
-    for node in ast.walk(code.unit.node):
-        if isinstance(node, ast.arg) and node.arg == name:
-            found.append(None)
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
-            found.append(None)
-        if isinstance(node, ast.Assign | ast.AugAssign | ast.Call) and name in names_written([node]):
-            return [None]
+def _assigned(code: TypedCode, name: str) -> list[ast.expr]:
+    """Return all values that the function assigns to a name; nothing for one that is bound or written to otherwise."""
+    nodes = list(ast.walk(code.unit.node))
+    binds = [one for one in nodes if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store)]
+    values = []
+    for node in nodes:
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
             # Of several names that one call is unpacked to, each is a part of what it returns.
             parts = target.elts if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Call) else [target]
-            if any(isinstance(one, ast.Name) and one.id == name for one in parts):
-                found.append(node.value)
-    simple: list[ast.expr | None] = [one for one in found if one is not None]
-    return simple if len(simple) == len(found) - len(simple) else found
+            values += [node.value for one in parts if one in binds]
+    is_argument = any(isinstance(one, ast.arg) and one.arg == name for one in nodes)
+    is_written = name in names_written([one for one in nodes if isinstance(one, ast.stmt | ast.Call)])
+    return values if len(values) == len(binds) and not is_argument and not is_written else []
 
 
 def _pick_points(code: TypedCode, node: ast.expr, whole: str, entries: Sequence[IndexEntry]) -> str:
@@ -256,6 +235,6 @@ def _pick_points(code: TypedCode, node: ast.expr, whole: str, entries: Sequence[
     together = [entry for entry in entries if entry.kind in ("places", "number")]
     leading = entries[: len(together)]
     if leading != together or any(entry.kind not in ("all", "rest") for entry in entries[len(together) :]):
-        raise code.refusal(node, f"`{ast.unparse(node)}` mixes several arrays of indices with slices", "index twice")
+        raise code.refusal(node, fix="index twice, or use numba_op")
     texts = [_counted(code, entry.node, whole, axis, "int64") for axis, entry in enumerate(together)]
     return f"tf.gather_nd({whole}, {code.use('np_points')}({', '.join(texts)}))"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -10,31 +11,22 @@ from typing import Any
 from pyopbench.model.syntax import every_name, unused_name
 from pyopbench.ports.extract.definitions import is_file_of_user, is_module_of_user
 from pyopbench.ports.functions.table import TABLE, UNARY
-from pyopbench.ports.porting import expressions, grown_lists
+from pyopbench.ports.porting import grown_lists
 from pyopbench.ports.porting.assigning import assign, assign_in_place, write_statement
 from pyopbench.ports.porting.calls import write_call
-from pyopbench.ports.porting.control_flow import (
-    write_for,
-    write_if,
-    write_rare,
-    write_return,
-    write_while,
-)
-from pyopbench.ports.porting.indexing import write_subscript
-from pyopbench.ports.porting.names import name_of
-from pyopbench.ports.porting.observe import TENSOR
-from pyopbench.ports.porting.operators import (
+from pyopbench.ports.porting.control_flow import write_for, write_if, write_rare, write_return, write_while
+from pyopbench.ports.porting.expressions import (
     write_binary,
     write_both,
     write_choice,
     write_comparison,
+    write_count,
     write_truth,
     write_unary,
 )
+from pyopbench.ports.porting.indexing import write_subscript
+from pyopbench.ports.porting.observe import TENSOR
 from pyopbench.ports.porting.typed import TypedCode, is_number, joined
-
-FILLED = (expressions,)
-"""What enters functions into the table."""
 
 UNPACKING = ("enumerate", "zip", "list", "tuple", "reversed", "sum", "any", "all", "sorted")
 """What iterates over its arguments; a tensor is taken apart for it."""
@@ -85,13 +77,13 @@ class TensorCode(TypedCode):
             return grown_lists.write_append(self, node.value) or write_statement(self, node.value)
         if isinstance(node, ast.Call):
             return grown_lists.write_call_of_list(self, node) or self._call(node)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            grown_lists.refuse_grown(self, node)
-        if isinstance(node, ast.NamedExpr) and self.holds_tensors(node.value):
-            why = f"`{ast.unparse(node)}` assigns a tensor inside an expression"
-            raise self.refusal(node, why, "assign it on the line before")
-        if isinstance(node, ast.ListComp) and self.observed.decides(self.source, node):
-            raise self.refusal(node, "the length of a comprehension depends on values")
+        is_refused = (
+            (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and grown_lists.is_grown(node, self))
+            or (isinstance(node, ast.NamedExpr) and self.holds_tensors(node.value))
+            or (isinstance(node, ast.ListComp) and self.decides(node))
+        )
+        if is_refused:
+            raise self.refusal(node)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             return write_size(self, node) or write_subscript(self, node)
         if isinstance(node, ast.Attribute) and self.is_tensor(node.value):
@@ -100,34 +92,25 @@ class TensorCode(TypedCode):
 
     def _is_left_out(self, node: ast.stmt) -> bool:
         """Is it a statement of a traced function that was never run?"""
-        value = getattr(node, "value", None)
-        if (
-            not isinstance(node, ast.Assign | ast.AugAssign | ast.Return | ast.Expr)
-            or value is None
-            or is_number(value)
-        ):
+        if not isinstance(node, ast.Assign | ast.AugAssign | ast.Return | ast.Expr):
             return False
-        is_docstring = isinstance(node, ast.Expr) and isinstance(value, ast.Constant)
-        functions = [function for _, function in self.observed.functions.values()]
-        if is_docstring or self.unit.node not in functions:
-            return False
-        return not any(self.observed.of(self.source, one) for one in ast.walk(node))
+        is_simple = node.value is None or isinstance(node.value, ast.Constant) or is_number(node.value)
+        is_traced = any(self.unit.node is function for _, function in self.observed.functions.values())
+        return is_traced and not is_simple and not any(self.observed.of(self.source, one) for one in ast.walk(node))
 
     def write_part(self, node: ast.AST, part: ast.AST) -> str:
         """Return the text of a part of a node that stays."""
         if part is getattr(node, "test", None) and isinstance(part, ast.expr):
             return write_truth(self, part)
-        loops = getattr(node, "generators", ())
-        is_iterated = part is getattr(node, "iter", None) or any(part is one.iter for one in loops)
-        if (is_iterated or isinstance(node, ast.Starred)) and isinstance(part, ast.expr) and self.is_tensor(part):
-            return self._taken_apart(node, part)
-        return self.write(part)
-
-    def _taken_apart(self, node: ast.AST, part: ast.expr) -> str:
-        targets = [getattr(node, "target", None)]
-        targets += [one.target for one in getattr(node, "generators", ()) if one.iter is part]
-        is_unpacked = any(isinstance(one, ast.Tuple | ast.List) for one in targets)
-        is_of_unknown_length = any(one.kind == "tensor" and one.shape[:1] == (None,) for one in self.seen(part))
+        loops: list[Any] = [node, *getattr(node, "generators", ())]
+        loops = [one for one in loops if part is getattr(one, "iter", None)]
+        is_taken_apart = isinstance(node, ast.Starred) or bool(loops)
+        if isinstance(node, ast.Call) and part in node.args:
+            is_taken_apart = self.name_of(node.func) in UNPACKING
+        if not (is_taken_apart and self.is_tensor(part)):
+            return self.write(part)
+        is_unpacked = any(isinstance(one.target, ast.Tuple | ast.List) for one in loops)
+        is_of_unknown_length = any(one.kind == TENSOR and one.shape[:1] == (None,) for one in self.seen(part))
         if isinstance(node, ast.For) and is_of_unknown_length and not is_unpacked:
             return self.write(part)  # which AutoGraph makes a loop of the graph
         rows = f"tf.unstack({self.write(part)})"
@@ -138,8 +121,7 @@ class TensorCode(TypedCode):
         if isinstance(function, ast.Attribute) and self.is_tensor(function.value):
             return self._method(node, function)
         arguments = [*node.args, *(one.value for one in node.keywords)]
-        value = self.value_of(function)
-        name = name_of(value)
+        value, name = self.value_of(function), self.name_of(function)
         if name == "print" and not (self.is_mapped or self.is_compiled):
             return self._printed(node)
         if not (self.is_tensor(node) or any(map(self.holds_tensors, arguments))):
@@ -147,7 +129,7 @@ class TensorCode(TypedCode):
         if name in TABLE:
             return write_call(self, name, node, None)
         if name in UNPACKING:
-            return self._unpacking(node, name)
+            return self._reduced(node, name)
         if name == "map":
             return self._mapped(node)
         is_own = isinstance(function, ast.Name) and function.id in self.units.by_name
@@ -169,17 +151,10 @@ class TensorCode(TypedCode):
         options |= {"output_stream": "sys.stdout", "summarize": "-1"}
         return f"tf.print({joined([*texts, *(f'{key}={value}' for key, value in options.items())])})"
 
-    def _unpacking(self, node: ast.Call, name: str) -> str | None:
-        if not any(map(self.is_tensor, node.args)):
+    def _reduced(self, node: ast.Call, name: str) -> str | None:
+        """Return `sum(x)`, `any(x)` or `all(x)` of a tensor, whose length may be unknown; None for any other call."""
+        if name not in REDUCED or not self.is_tensor(node.args[0]):
             return None
-        if name in REDUCED and self.is_tensor(node.args[0]):
-            return self._reduced(node, name)
-        texts = [f"tf.unstack({self.write(one)})" if self.is_tensor(one) else self.write(one) for one in node.args]
-        rest = [f"{one.arg}={self.write(one.value)}" for one in node.keywords]
-        return f"{self.write(node.func)}({joined([*texts, *rest])})"
-
-    def _reduced(self, node: ast.Call, name: str) -> str:
-        """Return `sum(x)`, `any(x)` or `all(x)` of a tensor, whose length may be unknown."""
         dtype = self.dtype(node) if name == "sum" else "bool"
         text = f"{REDUCED[name]}({self.tensor(node.args[0], dtype)}, 0)"
         start = [*node.args[1:], *(one.value for one in node.keywords)]
@@ -187,15 +162,15 @@ class TensorCode(TypedCode):
 
     def _mapped(self, node: ast.Call) -> str | None:
         """Return `map(function, items)` of a function of NumPy's as a generator expression."""
-        name = name_of(self.value_of(node.args[0]))
-        known = UNARY.get(name.removeprefix("np."), "")
-        expression = f"{known}({{x:loop}})" if known.startswith("tf.") else getattr(TABLE.get(name), "expression", None)
-        is_of_floats = len(node.args) == 2 and self.one(node.args[1]).dtype in ("float32", "float64")
-        if isinstance(expression, str) and expression.count("{") == expression.count("{x:loop}") and is_of_floats:
-            return f"({expression.replace('{x:loop}', 'item')} for item in {self.write(node.args[1])})"
+        name = self.name_of(node.args[0])
         if not name.startswith("np."):
             return None
-        raise self.refusal(node, fix="write a comprehension")
+        function = UNARY.get(name.removeprefix("np."), "")
+        expression = f"{function}({{x:loop}})" if function else getattr(TABLE.get(name), "expression", None)
+        is_of_floats = len(node.args) == 2 and self.one(node.args[1]).dtype in ("float32", "float64")
+        if isinstance(expression, str) and re.findall(r"{.*?}|np_", expression) == ["{x:loop}"] and is_of_floats:
+            return f"({expression.replace('{x:loop}', 'item')} for item in {self.write(node.args[1])})"
+        raise self.refusal(node)
 
     def _method(self, node: ast.Call, function: ast.Attribute) -> str:
         name = f"np.{function.attr}"
@@ -228,15 +203,12 @@ ATTRIBUTES = {
 
 def write_attribute(code: TypedCode, node: ast.Attribute) -> str:
     """Return `x.name` of a tensor."""
-    name = node.attr
-    if name in ATTRIBUTES:
-        expression = ATTRIBUTES[name]
-        return expression.format(code.write(node.value))
+    if node.attr == "size":
+        return write_count(code, node.value, node)
     text = code.write(node.value)
-    if name == "size":
-        is_unknown = code.is_tensor(node)
-        return f"tf.size({text}, tf.int64)" if is_unknown else f"int(np.prod({code.use('np_known_sizes')}({text})))"
-    if name == "shape":
+    if node.attr in ATTRIBUTES:
+        return ATTRIBUTES[node.attr].format(text)
+    if node.attr == "shape":
         if any(None in one.shape for one in code.seen(node.value) if one.kind == TENSOR):
             return f"tf.unstack(tf.shape({text}, tf.int64))"
         return f"tuple({code.use('np_known_sizes')}({text}))"

@@ -8,20 +8,10 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from pyopbench.ports.functions.sources import needed_by
+from pyopbench.ports.functions.table import name_of
 from pyopbench.ports.porting import grown_lists
-from pyopbench.ports.porting.observe import (
-    ARRAY,
-    NUMBER_KIND,
-    OTHER,
-    SEQUENCE,
-    TENSOR,
-    Observed,
-    Seen,
-    seen_as,
-)
-from pyopbench.ports.porting.render import Code
-from pyopbench.ports.porting.units import Units
+from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen, seen_as
+from pyopbench.ports.porting.units import Code, Units
 
 NEP50 = int(np.__version__.split(".")[0]) >= 2
 """From NumPy 2 on a Python scalar has no dtype of its own, and every array has, whatever its rank
@@ -29,9 +19,6 @@ NEP50 = int(np.__version__.split(".")[0]) >= 2
 
 WEAK = {int: 1, float: 1.0, complex: 1j}
 """Types of Python scalars, and an example of each. Python's truth values have NumPy's dtype of them."""
-
-SEVERAL = "convert it first, write one function for each, or use numba_op"
-"""What serves a function that is called with several dtypes or numbers of axes."""
 
 
 class TypedCode(Code):
@@ -58,6 +45,18 @@ class TypedCode(Code):
         """Was it a tensor, or a list or tuple with one in it?"""
         return node is not None and any(one.kind == TENSOR or one.holds_tensors for one in self.seen(node))
 
+    def name_of(self, node: ast.AST) -> str:
+        """Return the name of a function in tables, such as `np.sum` or `len`; empty for what is in none."""
+        return name_of(self.value_of(node))
+
+    def decides(self, node: ast.AST) -> bool:
+        """Does the branch that a statement or an expression takes depend on values?"""
+        return self.observed.decides(self.source, node)
+
+    def leaves(self, node: ast.AST, name: str) -> set[Seen]:
+        """Return what a name is where the ways of a statement, or of the rounds of a loop, meet."""
+        return self.observed.leaves(self.source, node).get(name, set())
+
     def one(self, node: ast.expr) -> Seen:
         """Return the most general of the observations of an expression: the tensor, else the array, else the number."""
         seen = self.seen(node)
@@ -68,9 +67,7 @@ class TypedCode(Code):
             if found:
                 # A Python bool is promoted like a NumPy one; other Python numbers are not.
                 if len({(one.dtype, None if one.weak is bool else one.weak) for one in found}) > 1:
-                    names = " and ".join(sorted({_name_of_dtype(one) for one in found}))
-                    why = f"`{ast.unparse(node)}` has several dtypes: {names}"
-                    raise self.refusal(node, why, SEVERAL)
+                    raise self.refusal(node, f"`{ast.unparse(node)}` has several dtypes")
                 return next((one for one in found if one.weak is None), found[0])
         return Seen(OTHER)
 
@@ -79,8 +76,7 @@ class TypedCode(Code):
         one = self.one(node)
         ranks = {each.rank for each in self.seen(node) if each.kind == one.kind}
         if len(ranks) > 1:
-            why = f"`{ast.unparse(node)}` has different numbers of axes in different calls"
-            raise self.refusal(node, why, SEVERAL)
+            raise self.refusal(node, f"`{ast.unparse(node)}` has different numbers of axes in different calls")
         return one.rank
 
     def dtype(self, node: ast.expr) -> str:
@@ -98,34 +94,26 @@ class TypedCode(Code):
             return self._stacked(node, dtype)
         if seen and all(one.kind in (TENSOR, ARRAY) and one.dtype == dtype for one in seen):
             return self.write(node)  # TensorFlow takes arrays of NumPy's too
-        numbers = seen and all(one.kind == NUMBER_KIND for one in seen)
-        if numbers and any(one.weak is float for one in seen) and "int" in dtype:
-            return f"tf.constant({self._whole(node)}, tf.{dtype})"
+        text, is_constant = self.write(node), bool(seen) and all(one.kind == NUMBER_KIND for one in seen)
+        if is_constant and any(one.weak is float for one in seen) and "int" in dtype:
+            # NumPy cuts off the fraction of what is written into an array of whole numbers.
+            text = str(int(ast.literal_eval(node))) if is_number(node) else f"int({text})"
         if seen and all(one.kind == SEQUENCE and one.common for one in seen):
-            return self._of_known_items(node, dtype, np.result_type(*(one.common for one in seen)).name)
-        return f"tf.{'constant' if numbers else 'cast'}({self.write(node)}, tf.{dtype})"
-
-    def _of_known_items(self, node: ast.expr, dtype: str, own: str) -> str:
-        """Return a list or tuple without tensors as a tensor; `tf.cast` would first round its numbers to float32."""
-        if own != "bool" and np.can_cast(own, dtype):
-            return f"tf.constant({self.write(node)}, tf.{dtype})"
-        return f"tf.cast(tf.constant({self.write(node)}, tf.{own}), tf.{dtype})"
-
-    def _whole(self, node: ast.expr) -> str:
-        """Return a number as a whole one, as NumPy makes it where it is written into an array of whole numbers."""
-        return str(int(ast.literal_eval(node))) if is_number(node) else f"int({self.write(node)})"
+            own = np.result_type(*(one.common for one in seen)).name
+            is_constant = own != "bool" and np.can_cast(own, dtype)
+            if not is_constant:  # `tf.cast` would first round its numbers to float32
+                text = f"tf.constant({text}, tf.{own})"
+        return f"tf.{'constant' if is_constant else 'cast'}({text}, tf.{dtype})"
 
     def operand(self, node: ast.expr, dtype: str) -> str:
         """Return the text of an operand next to a tensor of a dtype, to which TensorFlow converts what is none."""
         seen = self.seen(node)
-        if seen and all(self._fits(one, dtype) for one in seen):
-            return self.write(node)
-        return self.tensor(node, dtype)
-
-    def _fits(self, seen: Seen, dtype: str) -> bool:
-        if seen.kind == NUMBER_KIND:
-            return seen.weak is not bool or dtype == "bool"
-        return seen.kind in (TENSOR, ARRAY) and seen.dtype == dtype
+        fits = all(
+            (one.kind == NUMBER_KIND and (one.weak is not bool or dtype == "bool"))
+            or (one.kind in (TENSOR, ARRAY) and one.dtype == dtype)
+            for one in seen
+        )
+        return self.write(node) if seen and fits else self.tensor(node, dtype)
 
     def _stacked(self, node: ast.expr, dtype: str) -> str:
         if _is_literal(node):
@@ -148,8 +136,7 @@ class TypedCode(Code):
         found = _dtypes_of_loop(ufunc, [self.example(node) for node in nodes])
         for one in found:
             if one.kind not in "biufc" or one.itemsize > (16 if one.kind == "c" else 8):
-                why = f"`np.{ufunc.__name__}` computes in {one.name}, which is no dtype of numbers that TensorFlow has"
-                raise self.refusal(nodes[0], why)
+                raise self.refusal(nodes[0])  # it is computed in a dtype that TensorFlow has not got
         return [one.name for one in found[: ufunc.nin]], found[ufunc.nin].name
 
     def loop_dtype(self, *nodes: ast.expr) -> str:
@@ -160,7 +147,7 @@ class TypedCode(Code):
         """Return what promotes as an operand does: a Python scalar, or an array of ones of one element."""
         one = self.one(node)
         if one.kind == OTHER:
-            raise self.refusal(node, f"`{ast.unparse(node)}` is neither an array nor a number")
+            raise self.refusal(node)
         dtype = one.dtype or one.common
         weak = None if one.kind == SEQUENCE else one.weak
         return WEAK[weak] if weak in WEAK else np.ones((1,) * one.rank, dtype or "bool")
@@ -171,8 +158,8 @@ class TypedCode(Code):
         return self.write(node) if is_tensor else f"tf.convert_to_tensor({self.write(node)})"
 
     def use(self, snippet: str) -> str:
-        """Return the name of a function that is written next to the code, and have it written, with what it calls."""
-        self.snippets |= needed_by([snippet])
+        """Return the name of a function on tensors, and have it written next to the code."""
+        self.snippets.add(snippet)
         return snippet
 
 
@@ -204,7 +191,3 @@ def _is_literal(node: ast.expr) -> TypeGuard[ast.List | ast.Tuple]:
 def joined(texts: Iterable[str]) -> str:
     """Return texts as the arguments of a call."""
     return ", ".join(one for one in texts if one)
-
-
-def _name_of_dtype(seen: Seen) -> str:
-    return seen.dtype if seen.weak is None else f"Python's {seen.weak.__name__}"

@@ -1,14 +1,20 @@
-"""The statements that functions of a module need, by name, and its imports."""
+"""The statements that functions of a module need, by name, with its imports, and what prints them."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pyopbench.model.syntax import Source, bindings, globals_read, import_of
+from pyopbench.model.syntax import DEFINITIONS, Source, bindings, globals_read, import_of, parts_of
+from pyopbench.ports.extract.module import unparsed
+from pyopbench.ports.porting.refusal import CannotPort
+
+LOOSE = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr)
+"""Expressions that an operator next to them may take apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,3 +64,93 @@ class Units:
         """Return the statements in the order of the module, in which what is needed stands before what needs it."""
         unique = {id(one.node): one for one in self.by_name.values()}.values()
         return sorted(unique, key=lambda one: one.node.lineno)
+
+
+class Code:
+    """Prints statements unchanged; subclasses override `rewrite` for nodes that must change."""
+
+    unit: Unit
+    """The statement that is being written."""
+    otherwise = ""
+    """What serves a body that is refused."""
+
+    def __init__(self, units: Units) -> None:
+        self.units, self.source = units, units.source
+        self.refused: list[CannotPort] = []
+
+    def write_units(self) -> dict[str, str]:
+        """Return all statements by what they define; what cannot be written is raised as its first with all others."""
+        texts = {unit.name: self.or_noted(self.write_unit, unit, "") for unit in self.units.in_order()}
+        if self.refused:
+            first, *others = {(one.place, one.why): one for one in self.refused}.values()
+            first.others = tuple(others)
+            raise first
+        return texts
+
+    def write_unit(self, unit: Unit) -> str:
+        """Return a statement of the top level."""
+        self.unit = unit
+        return unparsed([(ast.parse(self.write(unit.node)).body[0], "")])[0].rstrip("\n")
+
+    def write(self, node: ast.AST) -> str:
+        """Return the text of a node, which any operator may stand next to.
+
+        If it is a statement that cannot be written, note that and go on.
+        """
+        if isinstance(node, ast.stmt) and not isinstance(node, DEFINITIONS):
+            return self.or_noted(self._written, node, "pass")
+        return self._written(node)
+
+    def or_noted(self, write: Callable[[Any], Any], what: Any, otherwise: Any) -> Any:
+        """Return what is written; note a refusal, and pass over any error after one, which may follow from that."""
+        try:
+            return write(what)
+        except CannotPort as refusal:
+            self.refused.append(refusal)
+        except Exception:
+            if not self.refused:
+                raise
+        return otherwise
+
+    def _written(self, node: ast.AST) -> str:
+        found = self.rewrite(node)
+        text = self.as_it_stands(node) if found is None else found
+        # Where they are not needed, `write_unit` leaves these parentheses out.
+        return f"({text})" if isinstance(node, LOOSE) or (isinstance(node, ast.expr) and found is not None) else text
+
+    def rewrite(self, node: ast.AST) -> str | None:
+        """Return the text of a node that has to be rewritten; None for one that stays."""
+        return None
+
+    def as_it_stands(self, node: ast.AST) -> str:
+        """Return the text of a node of which parts may be written otherwise."""
+        if not hasattr(node, "lineno"):  # a key that a rule has put in
+            return ast.unparse(node)
+        return self.replaced(node, [(part, self.write_part(node, part)) for part in parts_of(node)])
+
+    def replaced(self, node: ast.AST, parts: Iterable[tuple[ast.AST, str]]) -> str:
+        """Return the text of a node with some of its parts replaced."""
+        return self.source.replaced(*self.source.span(node), [(*self.source.span(part), text) for part, text in parts])
+
+    def write_part(self, node: ast.AST, part: ast.AST) -> str:
+        """Return the text of a part of a node that stays."""
+        return self.write(part)
+
+    def is_global(self, name: ast.Name) -> bool:
+        """Is it a name of the top level of the file, and none of the function?"""
+        return isinstance(name.ctx, ast.Load) and name.id in self.unit.reads
+
+    def value_of(self, node: ast.AST) -> Any:
+        """Return what `name` or `module.name` means in the file; None for what is no global."""
+        if isinstance(node, ast.Name):
+            return self.units.value(node.id) if self.is_global(node) else None
+        if isinstance(node, ast.Attribute):
+            home = self.value_of(node.value)
+            return None if home is None else getattr(home, node.attr, None)
+        return None
+
+    def refusal(self, node: ast.AST, why: str = "", fix: str = "") -> CannotPort:
+        """Return the error about a line."""
+        first, *_ = ast.unparse(node).splitlines()
+        why = why or f"`{first}` has no counterpart in TensorFlow"
+        return CannotPort(why, fix=fix or self.otherwise, place=(self.source.path, getattr(node, "lineno", 1)))

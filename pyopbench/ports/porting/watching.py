@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.syntax import number_of
-from pyopbench.ports.porting.names import METADATA
 
 SEE = "pyopbench_see"
 """The name that a copy of a body calls with each value."""
+
+METADATA = ("dtype", "itemsize", "nbytes", "ndim", "shape", "size")
+"""Attributes of an array that do not share its memory."""
 
 
 def watching(node: ast.FunctionDef) -> ast.FunctionDef:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,32 +12,27 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.op import Op
-from pyopbench.model.syntax import Source
+from pyopbench.model.syntax import DEFINITIONS, Source
 from pyopbench.model.variant import BRIDGE
 from pyopbench.ports.arrays import as_given, as_tuple
 from pyopbench.ports.extract.module import unparsed
 from pyopbench.ports.for_numba.names import tree
 from pyopbench.ports.for_numba.types import Types, types_of
-from pyopbench.ports.functions.sources import source_of
-from pyopbench.ports.porting import callback_text, numba_text
+from pyopbench.ports.functions.sources import FOR_NUMBA, source_of
+from pyopbench.ports.porting import numba_text
 from pyopbench.ports.porting.batches import LEADING
-from pyopbench.ports.porting.body_code import BodyCode, helper_source, needed_helpers
-from pyopbench.ports.porting.facts import (
-    Facts,
-    docstring,
-    examples_of,
-    smaller_examples,
-    without_drawn_sizes,
-)
+from pyopbench.ports.porting.body_code import BodyCode, body_name
+from pyopbench.ports.porting.control_flow import DECIDING
+from pyopbench.ports.porting.facts import Facts, docstring, examples_of, smaller_examples, without_drawn_sizes
 from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
 from pyopbench.ports.porting.observe import Observed, definition_of, multiplies_integers, observe, refuse_stale
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.tensor_code import TensorCode
-from pyopbench.ports.porting.units import Unit, Units
+from pyopbench.ports.porting.units import Units
 from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inputs
 from pyopbench.ports.rebinding import arrange, unwrap
 
-DECORATOR = "@numba.njit(error_model='numpy')"
+DECORATOR = "numba.njit(error_model='numpy')"
 """What compiles a function. Divisions by zero are as NumPy has them."""
 
 
@@ -104,16 +99,16 @@ def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) ->
         notes.append("64 bits")
         says.append("Its integers have 64 bits, and a product may overflow; Python's have as many bits as they need.")
     with_xla = ", compiled by XLA" if is_compiled else ""
-    reruns = is_compiled and bool(facts.differentiable) and _has_control_flow(code)
-    if reruns:
-        _refuse_lost_gradients(code)
+    nodes = [node for unit in units.in_order() for node in ast.walk(unit.node)]
+    is_decided = any(isinstance(one, (*DECIDING, ast.IfExp)) and code.decides(one) for one in nodes)
+    reruns = is_compiled and bool(facts.differentiable) and is_decided
     gradient = "the gradient runs it again" if reruns else "the gradient is TensorFlow's own"
     how = f"TensorFlow port of `{facts.function}` in {facts.file}{with_xla}; {gradient}."
     decorator = "tf.function(jit_compile=True)" if is_compiled else ""
     if reruns:
         decorator = code.use("np_compiled")
     statements[name] = _documented(statements[name], docstring(body.doc, facts, how, says), decorator)
-    texts = _with_snippets(units, statements, sorted(code.snippets))
+    texts = _with_functions(units, statements, source_of(code.snippets))
     text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops.", texts, units)
     return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes))
 
@@ -128,57 +123,14 @@ def _documented(text: str, doc: str, decorator: str) -> str:
     return unparsed([(function, "")])[0]
 
 
-def _has_control_flow(code: TensorCode) -> bool:
-    """Does the graph of a port have a loop or a condition?"""
-    functions = ("tf.scan(", "tf.map_fn(", "tf.while_loop(", "tf.cond(")
-    if any(one in text for text in source_of(sorted(code.snippets)) for one in functions):
-        return True
-    return any(True for _ in _decided(code, ast.For, ast.While, ast.If, ast.IfExp))
-
-
-def _decided(code: TensorCode, *kinds: type[ast.AST]) -> Iterator[Any]:
-    """Yield the statements and expressions of these kinds that depend on data."""
-    for unit in code.units.in_order():
-        for node in ast.walk(unit.node):
-            if isinstance(node, kinds) and code.observed.decides(code.source, node):
-                yield node
-
-
-def _refuse_lost_gradients(code: TensorCode) -> None:
-    """Refuse elements that a condition selects in a loop: compiled by XLA of TensorFlow 2.21, their gradient is 0."""
-    for loop in _decided(code, ast.For, ast.While):
-        for node in (one for statement in loop.body for one in ast.walk(statement)):
-            if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
-                continue
-            keys = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            is_selected = any(
-                one.rank and (one.dtype == "bool" or None in one.shape) for key in keys for one in code.seen(key)
-            )
-            if is_selected and any(None in one.shape and "float" in one.dtype for one in code.seen(node)):
-                raise CannotPort(
-                    f"a condition selects `{ast.unparse(node)}` in a loop, and XLA returns 0 as its gradient",
-                    place=(code.source.path, node.lineno),
-                    fix="port it to traced",
-                )
-
-
-def _with_snippets(
-    units: Units,
-    statements: dict[str, str],
-    snippets: list[str],
-    sources: Callable[[list[str]], list[str]] = source_of,
-) -> list[str]:
-    """Return the functions that are not the user's, and then what is, in the order of their module."""
-    require_free(units, {*snippets}, is_anywhere=True)
-    texts = sources(snippets)
-    for is_function, several in itertools.groupby(units.in_order(), _is_function):
+def _with_functions(units: Units, statements: Mapping[str, str], functions: Mapping[str, str]) -> list[str]:
+    """Return functions that are not the user's, by name, and then what is, in the order of their module."""
+    require_free(units, {*functions}, is_anywhere=True)
+    texts = [*functions.values()]
+    for is_function, several in itertools.groupby(units.in_order(), lambda one: isinstance(one.node, DEFINITIONS)):
         own = [statements[unit.name] for unit in several]
         texts += own if is_function else ["\n".join(own)]
     return texts
-
-
-def _is_function(unit: Unit) -> bool:
-    return isinstance(unit.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
 
 
 def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = False) -> Made:
@@ -187,24 +139,26 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     That of a batch calls the body for each example.
     """
     facts, name = body.facts, body.definition.name
-    one = _of_one(facts) if is_of_batch else facts
+    one = facts
+    if is_of_batch:
+        inputs = tuple((name, dtype, rank - 1) for name, dtype, rank in facts.inputs)
+        one = replace(facts, inputs=inputs, outputs=tuple((dtype, shape[1:]) for dtype, shape in facts.outputs))
     units = Units(body.source, name)
     written_to = written_inputs(arrange(op.numpy, unwrap(op.numpy)), examples_of(op, 2, 1), units)
     gradient = ""
     if op.numpy_gradient is not None:
         gradient = definition_of(unwrap(op.numpy_gradient))[1].name
         units.add(gradient)
-    compiled = {unit.name for unit in units.in_order() if _is_function(unit)}
     types = types_of(op.numpy, examples_of(op, 2, 1))
     if op.numpy_gradient is not None:
         types = types_of(op.numpy_gradient, [_given_to_gradient(op, one)], types)
-    code = BodyCode(units, name, compiled, DECORATOR, types)
+    code = BodyCode(units, name, DECORATOR, types)
     statements = code.write_units()
-    helpers = needed_helpers(code.helpers) if code.helpers else []
+    helpers = source_of(code.helpers, FOR_NUMBA)
     imports, module, bound = copied_module(numba_text.MODULE)
     require_free(units, {*bound, f"{facts.function}_op", *helpers}, imports, is_anywhere=True)
     called, text = numba_text.call_of_body(one, [place for place in written_to if one.inputs[place][2]])
-    texts = [*_with_snippets(units, statements, helpers, helper_source), module, text]
+    texts = [*_with_functions(units, statements, helpers), module, text]
     is_seeded = bool(code.drawn) and "seed" not in code.drawn
     _check_draws(op, one, is_seeded=is_seeded, is_of_batch=is_of_batch)
     if is_seeded:
@@ -221,8 +175,8 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     if gradient:
         given, made = _gradient_op(op, facts, one, gradient, is_of_batch=is_of_batch)
         texts += made
-    inputs = [(dtype, rank) for _, dtype, rank in facts.inputs] + ([("int32", 0)] if is_seeded else [])
-    texts.append(numba_text.op_text(f"{facts.function}_op", called, inputs, facts.outputs, given))
+    taken = [(dtype, rank) for _, dtype, rank in facts.inputs] + ([("int32", 0)] if is_seeded else [])
+    texts.append(numba_text.op_text(f"{facts.function}_op", called, taken, facts.outputs, given))
     loop = " and the loop over a batch" if is_of_batch else ""
     how = f"`{facts.function}` of {facts.file}{loop}, compiled by Numba, as a TensorFlow op."
     notes = [f"{LEADING}."] if is_of_batch else []
@@ -239,8 +193,7 @@ def _check_draws(op: Op, facts: Facts, *, is_seeded: bool, is_of_batch: bool) ->
     if op.own is not None and op.own.is_random and not is_seeded:
         raise CannotPort("the body draws random numbers, and not by functions of `np.random`", fix="draw by those")
     if is_seeded and (is_of_batch or op.numpy_gradient is not None):
-        what = "no loop over a batch is" if is_of_batch else "no gradient is"
-        raise CannotPort(f"the body draws random numbers, for which {what} written")
+        raise CannotPort("the body draws random numbers, and a port that does has no gradient and no loop over a batch")
     if is_seeded and "seed" in {name for name, _, _ in facts.inputs}:
         raise CannotPort("`seed` is a name that the port needs", fix="give yours another name")
 
@@ -275,27 +228,66 @@ def _gradient_op(op: Op, facts: Facts, one: Facts, gradient: str, *, is_of_batch
     return f"({facts.function}_gradient_op, {facts.differentiable}, {facts.floating})", texts
 
 
-def _of_one(facts: Facts) -> Facts:
-    """Return what the body of one example takes and returns, of what is known of a batch."""
-    inputs = tuple((name, dtype, rank - 1) for name, dtype, rank in facts.inputs)
-    return replace(facts, inputs=inputs, outputs=tuple((dtype, shape[1:]) for dtype, shape in facts.outputs))
-
-
 def _numpy_function(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = False) -> Made:
     """Return the body and what it needs, what calls it with arrays, and the function of tensors around that."""
     facts, name = body.facts, body.definition.name
     units = Units(body.source, name)
-    functions = {unit.name for unit in units.in_order() if _is_function(unit)}
     written_to = written_inputs(arrange(op.numpy, unwrap(op.numpy)), examples_of(op, 2, 1), units)
-    adapter = callback_text.adapter(facts, [place for place in written_to if facts.inputs[place][2]])
-    statements = BodyCode(units, name, functions, "", Types()).write_units()
+    adapter = _adapter(facts, [place for place in written_to if facts.inputs[place][2]])
+    statements = BodyCode(units, name, "", Types()).write_units()
     called = "called once with a batch" if is_of_batch else "on arrays"
     how = f"`{facts.function}` of {facts.file}, {called}, behind `tf.numpy_function`."
     notes = [f"{LEADING}."] if is_of_batch else []
     notes += ["It has no gradient."] if facts.differentiable else []
     doc = docstring(body.doc, facts, how, notes)
-    texts = [*_with_snippets(units, statements, [], helper_source), adapter, callback_text.wrapper(facts, doc)]
+    texts = [*_with_functions(units, statements, {}), adapter, _around_callback(facts, doc)]
     return Made(module_text(how, texts, units), has_gradient=False, notes=("callback",))
+
+
+def _adapter(facts: Facts, copied: Sequence[int]) -> str:
+    """Return the function that calls the body, whose numbers are Python's, and returns arrays.
+
+    Args:
+        facts: what the body takes and returns.
+        copied: the positions of the inputs that it may write to.
+    """
+    lines = [
+        f"def {facts.function}_as_arrays(*arrays):",
+        '    """Call the body; a number of Python\'s that it returns becomes an array."""',
+    ]
+    if copied:
+        is_written = f"place in {{{', '.join(map(str, copied))}}}"
+        lines += [
+            "    # Inputs that may be written to are copied: in a graph, they share memory with its tensors.",
+            f"    arrays = [np.array(one) if {is_written} else one for place, one in enumerate(arrays)]",
+        ]
+    if not all(rank for _, _, rank in facts.inputs):
+        lines += [
+            "    # Eager code gives an array without axes where a graph gives a number.",
+            "    arrays = [one[()] if isinstance(one, np.ndarray) else one for one in arrays]",
+        ]
+    first, *others = dtypes = [f"np.{dtype}" for dtype, _ in facts.outputs]
+    outputs = f"np.asarray({body_name(facts.function)}(*arrays), {first})"
+    if others:
+        several = f"zip({body_name(facts.function)}(*arrays), [{', '.join(dtypes)}])"
+        outputs = f"[np.asarray(one, dtype) for one, dtype in {several}]"
+    return "\n".join([*lines, f"    return {outputs}"])
+
+
+def _around_callback(facts: Facts, doc: str) -> str:
+    """Return the function of tensors around the body."""
+    names = [name for name, _, _ in facts.inputs]
+    first, *others = dtypes = [f"tf.{dtype}" for dtype, _ in facts.outputs]
+    axes = [[at and f"{names[at[0]]}.shape[{at[1]}]" for at in shape] for _, shape in facts.outputs]
+    shapes = [f"[{', '.join(map(str, one))}]" for one in axes]
+    call = f"tf.numpy_function({facts.function}_as_arrays, [{', '.join(names)}], "
+    lines = [f"    return tf.ensure_shape({call}{first}), {shapes[0]})"]
+    if others:
+        lines = [
+            f"    found = {call}[{', '.join(dtypes)}])",
+            f"    return tuple(tf.ensure_shape(one, shape) for one, shape in zip(found, [{', '.join(shapes)}]))",
+        ]
+    return "\n".join([f"def {facts.function}({', '.join(names)}):", f"    {doc}", *lines])
 
 
 def _facts_of_gradient(op: Op, facts: Facts) -> tuple[list[int] | None, bool]:

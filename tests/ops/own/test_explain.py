@@ -78,8 +78,8 @@ def test_a_port_that_fails_says_why_and_where(
     assert f", {HERE.name} line {line_of(line)}" in str(refused.value)
 
 
-def spectrum(x: Any) -> Any:
-    y = np.fft.irfft(x)
+def correlated(x: Any) -> Any:
+    y = np.correlate(x, x)
     return y.sum()
 
 
@@ -88,11 +88,11 @@ def test_what_a_function_on_tensors_refuses_while_the_port_runs_has_the_line(
     autograph: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line that was copied from a program into an op file is told as that of the program."""
-    op = complete(OwnOp(inputs=(np.ones(5),), numpy=spectrum), "made", HERE.parent)
+    op = complete(OwnOp(inputs=(np.ones(5),), numpy=correlated), "made", HERE.parent)
     port = tf.function(PORTS.call_of(op, "traced", "float64"), autograph=autograph)
     with pytest.raises(NotImplementedError) as refused:
         port.get_concrete_function(tf.TensorSpec([None], tf.float64))
-    line = line_of("    y = np.fft.irfft(x)")
+    line = line_of("    y = np.correlate(x, x)")
     assert place_of(refused.value, op) == (str(HERE), line)
     monkeypatch.setattr(extracted_module, "_COPIED", {})
     extracted_module.register_copied(str(HERE), [(line, 1, "program.py", 31)])

@@ -110,8 +110,6 @@ def test_the_gradient_of_a_loop_or_a_condition_runs_it_again(
 
 GROWN = "if x[i] > 0.5:\n            kept.append(x[i])"
 REFUSED = {
-    "y[i] += x[x > x[i]].sum()": "for i in range(2, len(x)):\n        {}\n    return y",
-    "y[i] += x[np.where(x > x[i])[0]].sum()": "for i in range(2, len(x)):\n        {}\n    return y",
     "kept = []": f"{{}}\n    for i in range(len(x)):\n        {GROWN}\n    return np.array(kept)",
     "return np.array([one for one in x if one > 0.5])": "{}",
 }
