@@ -89,7 +89,12 @@ def definition_of(function: types.FunctionType) -> tuple[Source, Any]:
             fix="define it in a .py file",
             place=place if os.path.isfile(code.co_filename) else None,
         ) from error
-    nodes = _definitions(source).get((place[1], code.co_name), [])
+    nodes = [
+        one
+        for one in ast.walk(source.tree)
+        if isinstance(one, Function | ast.Lambda)
+        and (first_line(one), getattr(one, "name", "<lambda>")) == (place[1], code.co_name)
+    ]
     if len(nodes) > 1:
         nodes = [one for one in nodes if _has_positions_of(one, code)][-1:]  # the innermost
     if not nodes:
@@ -99,17 +104,6 @@ def definition_of(function: types.FunctionType) -> tuple[Source, Any]:
             place=place,
         )
     return source, nodes[0]
-
-
-@functools.cache
-def _definitions(source: Source) -> dict[tuple[int, str], list[Any]]:
-    """Return the definitions of a file by their first line, that of a decorator if there is one, and name."""
-    found: dict[tuple[int, str], list[Any]] = {}
-    for node in ast.walk(source.tree):
-        if isinstance(node, Function | ast.Lambda):
-            name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
-            found.setdefault((first_line(node), name), []).append(node)
-    return found
 
 
 def first_line(node: Any) -> int:
