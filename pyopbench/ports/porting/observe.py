@@ -48,7 +48,7 @@ from pyopbench.ports.porting.watched_values import (
     watched,
 )
 from pyopbench.ports.porting.watching import SEE, watching
-from pyopbench.ports.rebinding import arrange, copy_functions, redefine, unwrap
+from pyopbench.ports.rebinding import instrument, unwrap
 
 TENSOR, ARRAY, NUMBER_KIND, SEQUENCE, OTHER = "tensor", "array", "number", "sequence", "other"
 
@@ -205,7 +205,14 @@ class _Runs:
         self.forced: dict[Place, bool] = {}
         self.is_off_course = False
         self.names: dict[Place, dict[str, str]] = {}
-        self.copy = arrange(body, copy_functions(body, lambda one: _watched(one, self)))
+        self.copy = instrument(body, self._watched, {SEE: _Watcher(self, unwrap(body).__code__.co_filename)})
+
+    def _watched(self, function: Any) -> tuple[str, ast.FunctionDef]:
+        """Return the file of a function, and a definition of it that shows what each of its expressions is."""
+        source, node = definition_of(function)
+        self.observed.functions[source.path, number_of(node)] = source, node
+        assert isinstance(node, ast.FunctionDef)  # as `definition_of` has it
+        return source.path, watching(copy.deepcopy(node))
 
     def knowledge(self) -> tuple[int, ...]:
         """Return how much is known so far, to see whether more follows; no fact is ever dropped."""
@@ -298,15 +305,6 @@ def definition_of(function: Any) -> tuple[Source, Function]:
             place=(source.path, node.lineno),
         )
     return source, node
-
-
-def _watched(function: Any, runs: _Runs) -> Any:
-    """Return a copy of a function, with the same globals, that shows what each of its expressions is."""
-    source, node = definition_of(function)
-    runs.observed.functions[source.path, number_of(node)] = source, node
-    assert isinstance(node, ast.FunctionDef)  # as `definition_of` has it
-    names = {SEE: _Watcher(runs, source.path)}
-    return redefine(function, watching(copy.deepcopy(node)), source.path, names)
 
 
 @dataclass
