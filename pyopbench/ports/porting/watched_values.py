@@ -109,16 +109,15 @@ class Control(threading.local):
 
     def __init__(self) -> None:
         self.depth = 0  # how many conditions that depend on an input are around
-        self.place = ("", -1)  # file and number of the expression that was evaluated last
+        self.place = -1  # number of the expression that was evaluated last
         # Writes so far, in all runs, because a cache of the user's may keep arrays of earlier ones.
         self.time = 0
-        self.stale: set[tuple[str, int]] = set()  # where arrays were read that a port has other values of
+        self.stale: set[int] = set()
         self.grown: dict[int, Any] = {}  # lists and tuples whose length depends on values, by `id`
 
-    def clear(self) -> None:
-        """Begin a run."""
-        self.depth = 0
-        self.stale.clear()
+    def begin(self, stale: set[int]) -> None:
+        """Begin a run, which notes in a set where arrays were read that a port has other values of."""
+        self.depth, self.stale = 0, stale
         self.grown.clear()
 
 
@@ -530,16 +529,16 @@ def derived(found: Any, *given: Any) -> Any:
     return depending(found) if is_repeated else found
 
 
-def settled(value: Any, like: Any = None) -> Any:
+def settled(value: Any, dtype: str = "") -> Any:
     """Return a value as it is behind a condition, or in a loop, that values decide.
 
     Args:
         value: of a name that is bound there.
-        like: a dtype that the name has in other rounds or on the other way; None for its own.
+        dtype: that the name has in other rounds or on the other way; empty for its own.
     """
     is_number = isinstance(value, WatchedNumber) or type(value) in NUMBERS
-    if like is not None and is_number and np.can_cast(np.min_scalar_type(plain(value)), like, "same_kind"):
-        return depending(np.dtype(like).type(plain(value)))
+    if dtype and is_number and np.can_cast(np.min_scalar_type(plain(value)), dtype, "same_kind"):
+        return depending(np.dtype(dtype).type(plain(value)))
     if isinstance(value, list):
         value[:] = [settled(one) for one in value]
         return value

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.syntax import number_of
+from pyopbench.model import syntax
+from pyopbench.model.syntax import SCOPES, number_of, own_nodes
 from pyopbench.ports.porting.names import METADATA
 
 SEE = "pyopbench_see"
@@ -112,7 +113,8 @@ class _Watching(ast.NodeTransformer):
         node.test = _call("decide", number, self.visit(node.test), tuple(sorted(ends)), loop)
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
         behind = ast.Expr(_call("behind", number, _read(level), int(leaves)))
-        return [_bind(level, _call("level")), node, behind, *(_rebind(name, "after", number, name) for name in names)]
+        after = [_rebind(name, "after", number, self.function, name) for name in names]
+        return [_bind(level, _call("level")), node, behind, *after]
 
     def visit_For(self, node: ast.For | ast.While) -> Any:
         number, loop = number_of(node), f"{SEE}_loop_{number_of(node)}"
@@ -121,12 +123,13 @@ class _Watching(ast.NodeTransformer):
         written = names_written(node.body) - bound
         if isinstance(node, ast.For):
             iterable, targets = f"{SEE}_iterable_{number}", names_bound([node.target])
-            first = [_bind(iterable, self.visit(node.iter)), _bind(loop, _call("loop", number, _read(iterable)))]
+            begin = _bind(loop, _call("loop", number, self.function, _read(iterable)))
+            first = [_bind(iterable, self.visit(node.iter)), begin]
             node.iter = _call("items", _read(loop), _read(iterable))
             self.visit(node.target)
         else:
             node.test = _call("again", _read(loop), self.visit(node.test))
-            first = [_bind(loop, _call("loop", number)), *_carry(loop, bound, written)]
+            first = [_bind(loop, _call("loop", number, self.function)), *_carry(loop, bound, written)]
         self.loops.append(number)
         body = self._block(node.body)
         self.loops.pop()
@@ -157,10 +160,6 @@ class _Watching(ast.NodeTransformer):
         read.ctx = ast.Load()
         seen = _call("see", number_of(target), read) if isinstance(target, ast.Name) else self.visit(read)
         return ast.Assign([target], _call("augment", name, seen, self.visit(node.value)))
-
-    def visit_Assert(self, node: ast.Assert) -> Any:
-        node.test = _call("asked", number_of(node), self.visit(node.test), number_of(node))
-        return node
 
     # Expressions.
 
@@ -239,10 +238,7 @@ class _Watching(ast.NodeTransformer):
 
 def of_function(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
     """Yield the nodes of statements that are of the function itself, and of none inside of it."""
-    for one in statements:
-        yield one
-        if not isinstance(one, ast.FunctionDef | ast.Lambda | ast.ClassDef | ast.AsyncFunctionDef):
-            yield from of_function(list(ast.iter_child_nodes(one)))
+    return own_nodes(ast.Module([*statements], []))  # type: ignore[list-item]
 
 
 def of_loop(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
@@ -251,19 +247,13 @@ def of_loop(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
         yield one
         if isinstance(one, ast.For | ast.While):
             yield from of_loop(one.orelse)
-        elif not isinstance(one, ast.FunctionDef | ast.Lambda | ast.ClassDef | ast.AsyncFunctionDef):
+        elif not isinstance(one, SCOPES):
             yield from of_loop(list(ast.iter_child_nodes(one)))
 
 
 def names_bound(statements: Sequence[ast.AST]) -> set[str]:
-    """Return the names that statements bind, other than in comprehensions and in functions inside of them."""
-    found = set()
-    comprehensions = [one for one in of_function(statements) if isinstance(one, ast.comprehension)]
-    inner = {id(node) for one in comprehensions for node in ast.walk(one.target)}
-    for one in of_function(statements):
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and id(one) not in inner:
-            found.add(one.id)
-    return found
+    """Return the names of variables that statements bind, other than in functions inside of them."""
+    return {name for one in statements for name in syntax.names_bound(one)}
 
 
 def parameters_of(function: ast.AST) -> list[str]:

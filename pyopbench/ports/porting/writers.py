@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
@@ -22,15 +23,9 @@ from pyopbench.ports.functions.sources import source_of
 from pyopbench.ports.porting import callback_text, numba_text
 from pyopbench.ports.porting.batches import LEADING
 from pyopbench.ports.porting.body_code import BodyCode, helper_source, needed_helpers
-from pyopbench.ports.porting.facts import (
-    Facts,
-    docstring,
-    examples_of,
-    smaller_examples,
-    without_drawn_sizes,
-)
+from pyopbench.ports.porting.facts import Facts, docstring, examples_of, smaller_examples, without_drawn_sizes
 from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
-from pyopbench.ports.porting.observe import Observed, definition_of, multiplies_integers, observe, refuse_stale
+from pyopbench.ports.porting.observe import Observed, definition_of, observe
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.units import Unit, Units
@@ -76,19 +71,14 @@ Writer = Callable[[Op, Body, Examples], Made]
 
 
 def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -> Made:
-    observed = observe(op.numpy, examples)
-    refuse_stale(observed)
-    made = _of_tensors(body, observed, is_compiled=is_compiled)
+    made = _of_tensors(body, observe(op.numpy, examples), is_compiled=is_compiled)
     if made.not_run:
-        try:
+        with contextlib.suppress(CannotPort):
             observed = observe(op.numpy, [*examples, *smaller_examples(op, examples)])
             more = _of_tensors(body, observed, is_compiled=is_compiled)
-        except CannotPort:
-            more = made
-        refuse_stale(observed)
-        if set(more.not_run) < set(made.not_run):
-            # Lines that only smaller examples go through are still said to be in no example: no test runs them.
-            made = replace(more, not_run=made.not_run)
+            if set(more.not_run) < set(made.not_run):
+                # Lines that only smaller examples go through are still said to be in no example: no test runs them.
+                return replace(more, not_run=made.not_run)
     return made
 
 
@@ -100,7 +90,7 @@ def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) ->
     code.is_mapped, code.is_compiled = body.is_mapped, is_compiled
     statements = code.write_units()
     notes, says = [], []
-    if multiplies_integers(observed):
+    if observed.multiplies_integers:
         notes.append("64 bits")
         says.append("Its integers have 64 bits, and a product may overflow; Python's have as many bits as they need.")
     with_xla = ", compiled by XLA" if is_compiled else ""
