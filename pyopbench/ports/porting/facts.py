@@ -10,14 +10,15 @@ import textwrap
 import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from pyopbench.model.op import Op
 from pyopbench.ports.arrays import as_array, body_outputs, dtype_of
+from pyopbench.ports.rebinding import arrange, unwrap
 
 WIDTH = 88
 SEEDS = 3
@@ -69,6 +70,11 @@ def facts_of(op: Op, function: str, names: Sequence[str], file: str) -> Facts:
     examples = examples_of(op)
     returned = [body_outputs(op.numpy, example) for example in examples]
     probed = probed_examples(op, examples, returned[0])
+    if op.own is not None and op.own.is_random:
+        body = arrange(op.numpy, unwrap(op.numpy))  # without what seeds it
+        for seed in range(DRAWN_SEEDS):
+            np.random.seed(seed)  # noqa: NPY002 - what the body draws from
+            probed.append((examples[0], body_outputs(body, examples[0])))
     known = len(examples)
     examples, returned = [*examples, *(one for one, _ in probed)], [*returned, *(found for _, found in probed)]
     inputs = tuple((name, dtype_of(one), one.ndim) for name, one in zip(names, examples[0], strict=True))
@@ -116,19 +122,6 @@ def smaller_examples(op: Op, examples: Sequence[Sequence[Any]]) -> list[tuple[An
         for smaller in sorted({-(-size // divisor) for divisor in (2, 4, 16)} - {size}, reverse=True)
     ]
     return [inputs for inputs in resized if _outputs_before(op, inputs, end) is not None]
-
-
-def without_drawn_sizes(facts: Facts, body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Facts:
-    """Return facts without the sizes of outputs that are others after another seed of NumPy's generator."""
-    outputs = list(facts.outputs)
-    for seed, example in itertools.product(range(DRAWN_SEEDS), examples):
-        np.random.seed(seed)  # noqa: NPY002 - what the body draws from
-        sizes = {at: several[0] for at, several in _sizes([example]).items()}
-        for place, found in enumerate(body_outputs(body, example)):
-            dtype, shape = outputs[place]
-            pairs = zip(shape, found.shape, strict=True)
-            outputs[place] = dtype, tuple(one if one and sizes[one] == size else None for one, size in pairs)
-    return replace(facts, outputs=tuple(outputs))
 
 
 def _sizes(examples: Sequence[Sequence[Any]]) -> dict[Axis, tuple[int, ...]]:

@@ -23,7 +23,7 @@ from pyopbench.ports.functions.sources import source_of
 from pyopbench.ports.porting import callback_text, numba_text
 from pyopbench.ports.porting.batches import LEADING
 from pyopbench.ports.porting.body_code import BodyCode, helper_source, needed_helpers
-from pyopbench.ports.porting.facts import Facts, docstring, examples_of, smaller_examples, without_drawn_sizes
+from pyopbench.ports.porting.facts import Facts, docstring, examples_of, smaller_examples
 from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
 from pyopbench.ports.porting.observe import Observed, definition_of, observe
 from pyopbench.ports.porting.refusal import CannotPort
@@ -198,7 +198,6 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     is_seeded = bool(code.drawn) and "seed" not in code.drawn
     _check_draws(op, one, is_seeded=is_seeded, is_of_batch=is_of_batch)
     if is_seeded:
-        facts = without_drawn_sizes(facts, arrange(op.numpy, unwrap(op.numpy)), examples_of(op, 2, 1))
         called, text = numba_text.call_after_seeding(one, called)
         texts.append(text)
     if is_of_batch:
