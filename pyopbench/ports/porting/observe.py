@@ -23,11 +23,11 @@ import numpy as np
 from pyopbench.model.syntax import Function, Source, number_of
 from pyopbench.ports.arrays import name_of
 from pyopbench.ports.extract import definitions
-from pyopbench.ports.porting.memory import Memory, owner_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.watched_calls import call
 from pyopbench.ports.porting.watched_values import (
     CONTROL,
+    Memory,
     WatchedArray,
     WatchedInt,
     WatchedNumber,
@@ -41,6 +41,7 @@ from pyopbench.ports.porting.watched_values import (
     is_open,
     length_depends,
     operated,
+    owner_of,
     plain,
     renew,
     settled,
@@ -341,12 +342,11 @@ class _Runs:
     def derive(self, number: int, names: Sequence[str], *operands: Any) -> Any:
         """Return the result of an operator, or of a chain of comparisons."""
         check_stale(*operands)
-        if len(operands) == 1:
-            return self.see(number, derived(operated(OPERATORS[names[0]], *operands), *operands))
-        for name, pair in zip(names, itertools.pairwise(operands), strict=True):
-            found = operated(OPERATORS[name], *pair)
-            if len(names) > 1 and not found:
+        found = operated(OPERATORS[names[0]], *operands[:2])
+        for name, pair in zip(names[1:], itertools.pairwise(operands[1:]), strict=True):
+            if not found:
                 break
+            found = operated(OPERATORS[name], *pair)
         return self.see(number, self._derived(names[0], found, *operands))
 
     def augment(self, name: str, left: Any, right: Any) -> Any:

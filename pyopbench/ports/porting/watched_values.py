@@ -2,6 +2,11 @@
 
 They hold real values, so that `if`, `while`, `int(x)` and `range(n)` go as they do in the body. What is computed by
 NumPy from one that depends on an input depends on it too. An axis is unknown if its size depends on values.
+
+NumPy's write through one name changes all arrays that share the memory. A port has a tensor for each name, list item
+and attribute, and a write binds one of them to a new tensor: the others keep the values that they had. So each of them
+is an array object of its own here, with the time at which its values were those of the memory; one that is read after a
+later write to the same elements would be wrong in a port.
 """
 
 from __future__ import annotations
@@ -15,7 +20,50 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.porting.memory import Memory, owner_of, view_at
+OVERLAP_WORK = 10_000
+"""Steps that NumPy may take to see whether two arrays have an element in common; past that, they are taken to have."""
+
+
+class Memory:
+    """The memory of an array and of all its views: do its values depend on an input, and when was it written to?
+
+    A view at a place that depends on an input does so too. The array that it is a view of, `of`, does once the view is
+    written to.
+    """
+
+    __slots__ = ("depends", "of", "writes")
+
+    def __init__(self, *, depends: bool, of: Memory | None = None) -> None:
+        self.depends = depends
+        self.of = of
+        # Times, and the part that was written to: None if that is not known.
+        self.writes: list[tuple[int, Any]] = [] if of is None else of.writes
+
+    def mark(self) -> None:
+        """Note that something that depends on an input was written there."""
+        self.depends = True
+        if self.of is not None:
+            self.of.mark()
+
+    def has_changed(self, array: Any, since: int) -> bool:
+        """Were elements of a plain array, which is in this memory, written to since a time?"""
+        later = [part for _, part in itertools.takewhile(lambda write: write[0] > since, reversed(self.writes))]
+        return bool(later) and (self.of is not None or any(part is None or overlap(array, part) for part in later))
+
+
+def owner_of(array: Any) -> Any:
+    """Return the object that owns the memory of an array."""
+    while getattr(array, "base", None) is not None:
+        array = array.base
+    return array
+
+
+def overlap(first: Any, second: Any) -> bool:
+    """Have two arrays an element in common?"""
+    try:
+        return bool(np.shares_memory(first, second, max_work=OVERLAP_WORK))  # type: ignore[arg-type,unused-ignore]
+    except RuntimeError:  # `TooHardError`, which NumPy 1 and 2 have in different modules
+        return True
 
 
 class WatchedArray(np.ndarray[Any, Any]):
@@ -58,10 +106,7 @@ class WatchedArray(np.ndarray[Any, Any]):
     @property
     def static_shape(self) -> tuple[int | None, ...]:
         """The sizes of the axes, None where values decide."""
-        sizes = super().shape
-        return (
-            tuple(None if axis in self.unknown else size for axis, size in enumerate(sizes)) if self.unknown else sizes
-        )
+        return tuple(None if axis in self.unknown else size for axis, size in enumerate(super().shape))
 
     def __iter__(self) -> Iterator[Any]:
         if not self.ndim:
@@ -139,8 +184,14 @@ def _note_write(array: WatchedArray, key: Any = Ellipsis, *, is_dependent: bool)
     if is_dependent or CONTROL.depth or array.depends:
         array.memory.mark()
     CONTROL.time += 1
-    whole = array.view(np.ndarray)
-    part = array.memory.part_of(whole if depends(key) else view_at(whole, plain(key)))
+    part: Any = array.view(np.ndarray)
+    if array.memory.of is not None:
+        part = None
+    elif not depends(key):
+        entries = plain(key if isinstance(key, tuple) else (key,))
+        if not any(isinstance(one, list | np.ndarray | bool | np.bool_) for one in entries):
+            has_rest = any(one is Ellipsis for one in entries)
+            part = part[entries if has_rest else (*entries, Ellipsis)]
     array.memory.writes.append((CONTROL.time, part))
     for one in (array, array.holder):
         if one is not None:
@@ -433,9 +484,6 @@ def _unknown_of_result(
     is_selection = name in OF_UNKNOWN_SIZE or (name == "where" and len(given) == 1)
     if (is_dependent and is_selection) or any(isinstance(one, list) and length_depends(one) for one in given):
         return first
-    if name == "split" and depends(options.get("indices_or_sections", given[1:2])):
-        axis = options.get("axis", given[2] if len(given) > 2 else 0)
-        return frozenset({int(axis) % found.ndim})
     counts = {"arange": given, "repeat": given[1:], "linspace": given[2:]}.get(name, ())
     if any(map(depends, [*counts, *(one for key, one in options.items() if key in ("repeats", "num", "stop"))])):
         return first
