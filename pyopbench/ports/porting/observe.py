@@ -36,7 +36,6 @@ from pyopbench.ports.porting.watched_values import (
     depending,
     depends,
     derived,
-    grow,
     is_grown,
     is_open,
     length_depends,
@@ -325,8 +324,6 @@ class _Runs:
         found = value[key]
         if isinstance(value, list | tuple | dict) and depends(key):
             found = depending(found)
-        if isinstance(value, list) and isinstance(key, slice) and (is_grown(value) or depends(key)):
-            grow(found)
         if isinstance(value, WatchedArray) and isinstance(found, WatchedArray):
             found.holder = value.holder
             return self.see(number, found)

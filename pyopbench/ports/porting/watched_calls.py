@@ -28,7 +28,6 @@ from pyopbench.ports.porting.watched_values import (
     length_depends,
     plain,
     renew,
-    watched,
 )
 
 MOST_ITEMS = 1_000_000
@@ -73,7 +72,6 @@ def _listed(function: Any) -> Any:
         if not isinstance(found, list | tuple):  # what `zip` returns has no length
             found = list(itertools.islice(found, MOST_ITEMS))
         if any(map(length_depends, arguments)):
-            found = [(WatchedInt(place), one) for place, one in found] if function is enumerate else found
             grow(found)
         return found
 
@@ -92,20 +90,15 @@ PYTHON: dict[Any, Any] = {
 CHANGING = ("append", "extend", "insert", "pop", "remove", "clear")
 """Methods that change the length of a list."""
 
-NUMERIC = frozenset({int, float, complex, bool, abs, round, divmod, pow})
+NUMERIC = (int, float, complex, bool, abs, round, divmod, pow)
 """Python functions on numbers."""
 
 
 def is_numeric(function: Any) -> bool:
     """Is it a function that computes with numbers, and not the user's?"""
     receiver = getattr(function, "__self__", None)
-    if isinstance(receiver, WatchedArray | np.ufunc):
+    if isinstance(receiver, WatchedArray | np.ufunc) or any(function is one for one in NUMERIC):
         return True
-    try:
-        if function in NUMERIC:
-            return True
-    except TypeError:
-        return False
     if not callable(function) or isinstance(function, np.errstate) or function is np.errstate:
         return False
     home = getattr(function, "__module__", None) or getattr(type(function), "__module__", "")
@@ -116,26 +109,21 @@ def is_numeric(function: Any) -> bool:
 
 def call(function: Any, arguments: Any, options: Any) -> Any:
     """Return the result of any function that is called in a body."""
-    try:
-        known = PYTHON.get(function)
-    except TypeError:
-        known = None
+    known = PYTHON.get(function) if isinstance(function, type | types.BuiltinFunctionType) else None
     if known is not None:
         return known(*map(_as_callable, arguments), **{key: _as_callable(one) for key, one in options.items()})
     if function in (isinstance, issubclass):
-        return watched(function(*arguments))
+        return function(*arguments)
     if is_numeric(function):
-        if function is np.asarray and len(arguments) == 1 and not options and isinstance(arguments[0], WatchedArray):
-            return arguments[0] if not arguments[0].is_scalar else apply(function, arguments, options)
-        return apply(function, arguments, options)
+        is_same = function is np.asarray and len(arguments) == 1 and not options
+        is_same = is_same and isinstance(arguments[0], WatchedArray) and not arguments[0].is_scalar
+        return arguments[0] if is_same else apply(function, arguments, options)
     if _is_of_tensorflow(function):
         return _convert(function, arguments, options)
     receiver = getattr(function, "__self__", None)
     found = function(*map(_as_callable, arguments), **{key: _as_callable(one) for key, one in options.items()})
     if isinstance(receiver, list) and CONTROL.depth and function.__name__ in CHANGING:
         grow(receiver)
-    if isinstance(receiver, dict) and function.__name__ == "get" and depends(list(arguments)):
-        return depending(found)
     return found
 
 

@@ -46,10 +46,6 @@ def _rebind(name: str, method: str, *arguments: Any) -> ast.stmt:
     return ast.Try([_bind(name, _call(method, *arguments, _read(name)))], [handler], [], [])
 
 
-def _derive(node: ast.expr, operators: Sequence[ast.AST], *operands: ast.expr) -> ast.expr:
-    return _call("derive", number_of(node), tuple(type(one).__name__ for one in operators), *operands)
-
-
 def _carry(loop: str, bound: Set[str], written: Set[str] = frozenset()) -> list[ast.stmt]:
     """Return statements that have what a loop binds, and what it writes to, be what it is in all rounds."""
     carried = [_rebind(name, "carried", _read(loop), name) for name in sorted(bound)]
@@ -66,7 +62,12 @@ class _Watching(ast.NodeTransformer):
         self.comprehension = -1
 
     def visit(self, node: ast.AST) -> Any:
-        found = self._show(node) if isinstance(node, ast.List | ast.Tuple | ast.Constant) else super().visit(node)
+        if isinstance(node, ast.List | ast.Tuple | ast.Constant):
+            found = self._show(node)
+        elif isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare):
+            found = self._operation(node)
+        else:
+            found = self._loop(node) if isinstance(node, ast.For | ast.While) else super().visit(node)
         for one in found if isinstance(found, list) else [found]:
             if hasattr(node, "lineno") and not hasattr(one, "lineno"):
                 ast.copy_location(one, node)
@@ -83,10 +84,7 @@ class _Watching(ast.NodeTransformer):
             if isinstance(one, ast.If | ast.For | ast.While)
             and any(isinstance(a, ast.Return) for a in of_function([one]))
         )
-        node.decorator_list, node.returns = [], None
-        for one in ast.walk(node.args):
-            if isinstance(one, ast.arg):
-                one.annotation = None
+        node.decorator_list = []
         node.body = [*(_rebind(name, "hold") for name in parameters_of(node)), *self._block(node.body)]
         self.loops, self.returning, self.function = around
         return node
@@ -116,7 +114,7 @@ class _Watching(ast.NodeTransformer):
         after = [_rebind(name, "after", number, self.function, name) for name in names]
         return [_bind(level, _call("level")), node, behind, *after]
 
-    def visit_For(self, node: ast.For | ast.While) -> Any:
+    def _loop(self, node: ast.For | ast.While) -> Any:
         number, loop = number_of(node), f"{SEE}_loop_{number_of(node)}"
         bound = names_bound(node.body)
         targets: set[str] = set()
@@ -137,19 +135,10 @@ class _Watching(ast.NodeTransformer):
         node.orelse = self._block(node.orelse)
         return [*first, node, ast.Expr(_call("end", _read(loop))), *_carry(loop, bound | targets)]
 
-    def visit_While(self, node: ast.While) -> Any:
-        return self.visit_For(node)
-
     def visit_Assign(self, node: ast.Assign) -> Any:
         names = names_bound(node.targets)
         self.generic_visit(node)
         return [node, *(_rebind(name, "bound", self.function, name) for name in sorted(names))]
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        if node.value is not None:
-            node.value = self.visit(node.value)
-            self.visit(node.target)
-        return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         name, target = type(node.op).__name__, node.target
@@ -196,19 +185,13 @@ class _Watching(ast.NodeTransformer):
             self.generic_visit(node)
         return _call("attribute", number_of(node), node.value, node.attr) if isinstance(node.ctx, ast.Load) else node
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+    def _operation(self, node: ast.BinOp | ast.UnaryOp | ast.Compare) -> Any:
         self.generic_visit(node)
-        return _derive(node, [node.op], node.operand)
-
-    def visit_BinOp(self, node: ast.BinOp) -> Any:
-        self.generic_visit(node)
-        return _derive(node, [node.op], node.left, node.right)
-
-    def visit_Compare(self, node: ast.Compare) -> Any:
-        self.generic_visit(node)
-        if any(isinstance(one, ast.Is | ast.IsNot) for one in node.ops):
+        operators = [type(one).__name__ for one in (node.ops if isinstance(node, ast.Compare) else [node.op])]
+        if {"Is", "IsNot"} & {*operators}:
             return _call("see", number_of(node), node)
-        return _derive(node, node.ops, node.left, *node.comparators)
+        operands = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
+        return _call("derive", number_of(node), tuple(operators), *operands)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         node.values = [*self._asked(node.values[:-1], number_of(node)), self.visit(node.values[-1])]
