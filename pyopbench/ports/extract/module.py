@@ -276,11 +276,6 @@ def load(extracted: Extracted) -> types.ModuleType:
     return module
 
 
-def extracted_at(path: str) -> Extracted | None:
-    """Return the extracted module that has a path; None for any other file."""
-    return _EXTRACTED.get(path)
-
-
 def register_copied(file: str, copied: Iterable[tuple[int, int, str, int]]) -> None:
     """Have places in an op file found in the program that its lines were copied from, as `OwnOp.copied` has them."""
     for first, lines, program, line in copied:

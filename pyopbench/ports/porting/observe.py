@@ -371,15 +371,16 @@ class _Runs:
         if not is_open(value):
             return value
         self.decided.update((number, around))
-        self._note_answer(number, answer=bool(value))
-        if number in self.forced:
-            self.is_off_course = True
-            return self.forced[number]
-        return value
+        answer = self._answered(number, answer=bool(value))
+        return value if answer == bool(value) else answer
 
-    def _note_answer(self, number: int, *, answer: bool) -> None:
+    def _answered(self, number: int, *, answer: bool) -> bool:
+        """Note the answer of a decision, and return it, or the one that is forced."""
         self.answers.setdefault(number, set()).add(answer)
         self.reached.setdefault(number, dict(self.forced))
+        forced = self.forced.get(number, answer)
+        self.is_off_course = self.is_off_course or forced != answer
+        return forced
 
     def over(self, iterable: Any, comprehension: int) -> Iterator[Any]:
         """Return what a comprehension goes over."""
@@ -413,16 +414,13 @@ class _Runs:
         answer = bool(value)
         if is_open(value):
             self.decided.update((number, *loops))
-        if number in self.decided:
-            CONTROL.depth += 1
-            self.operations += CONDITION
-            if loop >= 0:
-                self.observed.joining.add(loop)
-            self._note_answer(number, answer=answer)
-            if number in self.forced:
-                self.is_off_course = self.is_off_course or self.forced[number] != answer
-                return self.forced[number]
-        return answer
+        if number not in self.decided:
+            return answer
+        CONTROL.depth += 1
+        self.operations += CONDITION
+        if loop >= 0:
+            self.observed.joining.add(loop)
+        return self._answered(number, answer=answer)
 
     def behind(self, number: int, level: int, more: int) -> None:
         """End an `if`; `more` is 1 if what follows in the round of a loop is run on one of its ways only."""
@@ -451,9 +449,7 @@ class _Runs:
         answer = bool(value)
         if is_open(value):
             self.decided.add(loop.number)
-            self._note_answer(loop.number, answer=answer)
-            if not answer and not loop.rounds and self.forced.get(loop.number):
-                self.is_off_course = True
+            if self._answered(loop.number, answer=answer) and not loop.rounds:
                 return True
         return answer and not self._is_cut(loop.rounds)
 
@@ -607,10 +603,10 @@ def _sequence(value: Any) -> Seen:
         for one in items
     }
     common = "" if "" in several or not several else np.result_type(*several).name
-    is_of_one = len(dtypes) == 1 and not dtypes - several and len(several) == 1
+    is_of_one = len(dtypes) == 1 and (dtypes == several or not common)
     return Seen(
         SEQUENCE,
-        dtypes.pop() if is_of_one or (len(dtypes) == 1 and not common) else "",
+        dtypes.pop() if is_of_one else "",
         1 + max(ranks, default=0),
         weak.pop() if len(weak) == 1 else None,
         holds_tensors=depends(value),

@@ -20,7 +20,6 @@ from pyopbench.ports.porting.watched_values import (
     WatchedNumber,
     WatchedRange,
     apply,
-    as_result,
     depending,
     depends,
     flat,
@@ -93,6 +92,9 @@ CHANGING = ("append", "extend", "insert", "pop", "remove", "clear")
 NUMERIC = (int, float, complex, bool, abs, round, divmod, pow)
 """Python functions on numbers."""
 
+COMPUTING = ("numpy", "scipy", "math", "cmath", "_operator", "tensorflow", "keras")
+"""Libraries whose functions are given plain values; what makes a tensor returns an array here."""
+
 
 def is_numeric(function: Any) -> bool:
     """Is it a function that computes with numbers, and not the user's?"""
@@ -104,7 +106,7 @@ def is_numeric(function: Any) -> bool:
     home = getattr(function, "__module__", None) or getattr(type(function), "__module__", "")
     if isinstance(receiver, types.ModuleType):
         home = receiver.__name__
-    return str(home).split(".")[0] in ("numpy", "scipy", "math", "cmath", "_operator")
+    return str(home).split(".")[0] in COMPUTING
 
 
 def call(function: Any, arguments: Any, options: Any) -> Any:
@@ -118,8 +120,6 @@ def call(function: Any, arguments: Any, options: Any) -> Any:
         is_same = function is np.asarray and len(arguments) == 1 and not options
         is_same = is_same and isinstance(arguments[0], WatchedArray) and not arguments[0].is_scalar
         return arguments[0] if is_same else apply(function, arguments, options)
-    if _is_of_tensorflow(function):
-        return _convert(function, arguments, options)
     receiver = getattr(function, "__self__", None)
     found = function(*map(_as_callable, arguments), **{key: _as_callable(one) for key, one in options.items()})
     if isinstance(receiver, list) and CONTROL.depth and function.__name__ in CHANGING:
@@ -138,14 +138,3 @@ def _as_callable(value: Any) -> Any:
     if is_function and is_numeric(value) and not (isinstance(value, type) and issubclass(value, np.generic)):
         return lambda *arguments, **options: call(value, arguments, options)
     return value
-
-
-def _is_of_tensorflow(function: Any) -> bool:
-    return str(getattr(function, "__module__", "")).split(".")[0] in ("tensorflow", "keras")
-
-
-def _convert(function: Any, arguments: Any, options: Any) -> Any:
-    """Return an array in place of what makes a tensor."""
-    found = function(*plain(tuple(arguments)), **plain(options))
-    array = found.numpy() if hasattr(found, "numpy") else found
-    return as_result(array, tuple(arguments), options, "", is_dependent=depends([*arguments, *options.values()]))

@@ -446,6 +446,8 @@ def as_result(found: Any, given: tuple[Any, ...], options: dict[str, Any], name:
         name: the name of a NumPy function, or `ELEMENTWISE`; empty for any other.
         is_dependent: does any argument depend on an input?
     """
+    if hasattr(found, "numpy"):  # a tensor
+        found = found.numpy()
     if isinstance(found, tuple | list):
         parts = [as_result(one, given, options, name, is_dependent=is_dependent) for one in found]
         return named_like(found, parts) if isinstance(found, tuple) else parts
