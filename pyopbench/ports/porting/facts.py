@@ -1,23 +1,30 @@
-"""What a port documents: its body, its inputs and outputs, and its gradient."""
+"""What a port documents: its body, its inputs and outputs, and its gradient; and which inputs the body writes to."""
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import itertools
 import signal
+import sys
 import textwrap
 import threading
 import time
+import trace
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from pyopbench.model.op import Op
-from pyopbench.ports.arrays import as_array, body_outputs, dtype_of
+from pyopbench.model.syntax import Function
+from pyopbench.ports.arrays import as_array, as_given, body_outputs, dtype_of, read_only
+from pyopbench.ports.porting.units import Units
+from pyopbench.ports.porting.watched_values import METHODS, WRITING
+from pyopbench.ports.porting.watching import output_of
 from pyopbench.ports.rebinding import arrange, unwrap
 
 WIDTH = 88
@@ -31,6 +38,9 @@ not hold up its port."""
 DRAWN_SEEDS = 30
 """Seeds with which it is seen whether a size depends on what a body draws."""
 
+WRITES = {*METHODS, *WRITING, "at"}
+"""Names of methods and functions that write to an array."""
+
 Axis: TypeAlias = tuple[int, int]
 """The position of an input, and an axis of it."""
 
@@ -42,7 +52,7 @@ class Facts:
     function: str
     """The name that the user's function has where it is defined."""
     file: str
-    """The name of the file that it is in, as a comment and a docstring may have it."""
+    """The name of the file that it is in."""
     inputs: tuple[tuple[str, str, int], ...]
     """Name, dtype and rank of each."""
     outputs: tuple[tuple[str, tuple[Axis | None, ...]], ...]
@@ -188,6 +198,76 @@ def _axis_of(sizes: Sequence[int], examples: Sequence[Sequence[Any]], known: int
     if len(set(sizes[:known])) < 2:
         return None  # it may be that by chance
     return next((at for at, others in _sizes(examples).items() if others == tuple(sizes)), None)
+
+
+def written_inputs(body: Callable[..., Any], examples: Sequence[Sequence[Any]], units: Units) -> list[int]:
+    """Return the positions of the inputs that a body may write to.
+
+    For the examples, the body is run on read-only arrays; a write then fails even if its mask is false everywhere. A
+    body that writes to anything, and has code that no example reaches, may write to all of them.
+    """
+    functions = [unit.node for unit in units.in_order() if isinstance(unit.node, Function | ast.ClassDef)]
+    inside = [node for one in functions for node in ast.walk(one) if node is not one]
+    places = range(len(examples[0]))
+    if any(map(_writes, inside)) and not _are_run(body, examples, inside, units.source.path):
+        return list(places)
+
+    def is_written(place: int, example: Sequence[Any]) -> bool:
+        others = as_given(example)
+        return writes_to_arrays(lambda one: body(*others[:place], one, *others[place + 1 :]), [example[place]])
+
+    return [place for place in places if any(is_written(place, one) for one in examples)]
+
+
+def _writes(node: ast.AST) -> bool:
+    """May a node write to an array?"""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.ctx, ast.Store)
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        is_uncopied = any(one.arg == "copy" and getattr(one.value, "value", None) is False for one in node.keywords)
+        return name in WRITES or is_uncopied or output_of(node) is not None
+    return isinstance(node, ast.AugAssign)
+
+
+def _are_run(body: Callable[..., Any], examples: Sequence[Sequence[Any]], nodes: Sequence[ast.AST], path: str) -> bool:
+    """Do the examples reach all statements of functions, and is no expression of them one array or another?"""
+    tests = {id(one) for node in nodes for one in ast.walk(getattr(node, "test", None) or ast.Pass())}
+    if any(
+        isinstance(node, ast.Lambda)
+        or (isinstance(node, ast.IfExp | ast.BoolOp) and id(node) not in tests)
+        or getattr(node, "ifs", None)
+        for node in nodes
+    ):
+        return False
+    tracer, before = trace.Trace(count=True, trace=False), sys.gettrace()
+    for example in examples:
+        with contextlib.suppress(Exception):  # the body is the user's own
+            tracer.runfunc(body, *as_given(example))
+    sys.settrace(before)
+    lines = {line for file, line in tracer.results().counts if file == path}
+    return all(node.lineno in lines or not _may_pass_on(node) for node in nodes if isinstance(node, ast.stmt))
+
+
+def _may_pass_on(node: ast.stmt) -> bool:
+    """May a statement write to an array, give it another name, or pass it to a function of the user's?"""
+    if isinstance(node, ast.Expr | ast.Return):
+        calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
+        return any(isinstance(one.func, ast.Name) or _writes(one) for one in calls)
+    return not isinstance(node, ast.Raise | ast.Global | ast.Nonlocal | ast.Pass | ast.Continue | ast.Break)
+
+
+def writes_to_arrays(function: Callable[..., Any], arrays: Sequence[Any]) -> bool:
+    """Does a function of arrays fail only if it cannot write to them?"""
+    return _fails(function, read_only(arrays)) and not _fails(function, as_given(arrays))
+
+
+def _fails(function: Callable[..., Any], arrays: Sequence[Any]) -> bool:
+    try:
+        function(*arrays)
+    except Exception:  # noqa: BLE001 - the body is the user's own
+        return True
+    return False
 
 
 def filled(paragraph: str) -> str:

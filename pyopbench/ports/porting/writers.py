@@ -23,13 +23,19 @@ from pyopbench.ports.functions.sources import source_of
 from pyopbench.ports.porting import callback_text, numba_text
 from pyopbench.ports.porting.batches import LEADING
 from pyopbench.ports.porting.body_code import BodyCode, helper_source, needed_helpers
-from pyopbench.ports.porting.facts import Facts, docstring, examples_of, smaller_examples
+from pyopbench.ports.porting.facts import (
+    Facts,
+    docstring,
+    examples_of,
+    smaller_examples,
+    writes_to_arrays,
+    written_inputs,
+)
 from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
 from pyopbench.ports.porting.observe import Observed, definition_of, observe
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.units import Unit, Units
-from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inputs
 from pyopbench.ports.rebinding import arrange, unwrap
 
 DECORATOR = "@numba.njit(error_model='numpy')"
