@@ -140,14 +140,6 @@ def without_annotations(node: Any) -> Any:
     return node
 
 
-def take_first(arguments: ast.arguments, place: Place) -> str:
-    """Remove the first parameter of a method, and return its name."""
-    parameters = arguments.posonlyargs or arguments.args
-    if not parameters:
-        raise CannotExtract("a method takes `self` as a part of `*args`", fix="name its first parameter", place=place)
-    return str(parameters.pop(0).arg)
-
-
 def unwrapped(value: Any) -> Any:
     """Return the function inside a wrapper of Numba or of a cache."""
     if isinstance(value, functools._lru_cache_wrapper):

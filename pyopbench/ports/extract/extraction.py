@@ -49,7 +49,6 @@ from pyopbench.ports.extract.definitions import (
     public_home,
     require_no_state,
     source_of,
-    take_first,
     unwrapped,
     without_annotations,
 )
@@ -213,25 +212,22 @@ class Extraction:
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         values = {name: cell.cell_contents for name, cell in cells if cell != types.CellType()}
         if owner:
-            values[take_first(definition.args, place)] = owner[0]
+            parameters = definition.args.posonlyargs or definition.args.args
+            if not parameters:
+                why = "a method takes `self` as a part of `*args`"
+                raise CannotExtract(why, fix="name its first parameter", place=place)
+            values[parameters.pop(0).arg] = owner[0]
         item = Item(own, definition, source, scope)
         self._remember(key, item, (function, owner))
-        self._set_defaults(place, definition.args, function)
+        defaults = [*definition.args.defaults, *filter(None, definition.args.kw_defaults)]
+        current = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        replaced = {
+            node: self._short(value, "default", (source.path, node.lineno))
+            for node, value in zip(defaults, current, strict=True)
+        }
+        definition.args = _Replacing(replaced).visit(definition.args)
         self._resolve(item, values)
         return item
-
-    def _set_defaults(self, place: Place, arguments: ast.arguments, function: types.FunctionType) -> None:
-        """Have the defaults of a definition be their current values."""
-
-        def default(node: ast.expr, value: Any) -> ast.expr:
-            return self._short(value, "default", (place[0], node.lineno))
-
-        values, by_name = function.__defaults__ or (), function.__kwdefaults__ or {}
-        arguments.defaults = [default(*pair) for pair in zip(arguments.defaults, values, strict=True)]
-        arguments.kw_defaults = [
-            None if node is None else default(node, by_name[name.arg])
-            for name, node in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        ]
 
     def _partial(self, value: functools.partial[Any], wanted: str, place: Place | None, arguments: int) -> Item:
         """Return a function that passes its arguments on, after those that are bound."""

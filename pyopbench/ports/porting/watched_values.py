@@ -152,18 +152,15 @@ class WatchedArray(np.ndarray[Any, Any]):
 class Control(threading.local):
     """The state of the run that is watched in this thread."""
 
-    def __init__(self) -> None:
-        self.depth = 0  # how many conditions that depend on an input are around
-        self.place = -1  # number of the expression that was evaluated last
-        # Writes so far, in all runs, because a cache of the user's may keep arrays of earlier ones.
-        self.time = 0
-        self.stale: set[int] = set()
-        self.grown: dict[int, Any] = {}  # lists and tuples whose length depends on values, by `id`
+    depth = 0  # how many conditions that depend on an input are around
+    place = -1  # number of the expression that was evaluated last
+    # Writes so far, in all runs, because a cache of the user's may keep arrays of earlier ones.
+    time = 0
 
     def begin(self, stale: set[int]) -> None:
         """Begin a run, which notes in a set where arrays were read that a port has other values of."""
         self.depth, self.stale = 0, stale
-        self.grown.clear()
+        self.grown: dict[int, Any] = {}  # lists and tuples whose length depends on values, by `id`
 
 
 CONTROL = Control()
@@ -230,7 +227,7 @@ def _of_time(value: Any, time: int) -> Any:
 
 
 class WatchedNumber:
-    """A number of Python's that depends on an input; its subclasses are numbers.
+    """A number of Python's that depends on an input; its subclasses, of which `bool` has one too, are numbers.
 
     Operators are those of plain numbers (`operated`), of which `derived` has the results depend on an input again.
     """
@@ -241,29 +238,11 @@ class WatchedNumber:
         return apply(ufunc if method == "__call__" else getattr(ufunc, method), inputs, options)
 
 
-class WatchedInt(WatchedNumber, int):
-    """An integer."""
-
-
-class WatchedBool(WatchedNumber, int):
-    """A truth value."""
-
-    weak = bool
-
-
-class WatchedFloat(WatchedNumber, float):
-    """A float."""
-
-    weak = float
-
-
-class WatchedComplex(WatchedNumber, complex):
-    """A complex number."""
-
-    weak = complex
-
-
-NUMBERS: dict[type, type] = {bool: WatchedBool, int: WatchedInt, float: WatchedFloat, complex: WatchedComplex}
+NUMBERS: dict[type, type] = {
+    weak: type(f"Watched{weak.__name__.title()}", (WatchedNumber, base), {"weak": weak})
+    for weak, base in ((bool, int), (int, int), (float, float), (complex, complex))
+}
+WatchedInt = NUMBERS[int]
 
 
 # Values whose length depends on values.
@@ -421,12 +400,11 @@ def apply(function: Any, arguments: Any, options: Any) -> Any:
     out = options.get("out")
     if isinstance(function, np.ufunc) and len(given) > function.nin:
         out = given[function.nin]
-    outs = out if isinstance(out, tuple) else (out,)
+    outs = [one for one in (out if isinstance(out, tuple) else (out,)) if isinstance(one, WatchedArray)]
     for array in outs:
-        if isinstance(array, WatchedArray):
-            _note_write(array, is_dependent=is_dependent)
-    if isinstance(outs[0], WatchedArray):
-        return outs[0] if len(outs) == 1 else outs
+        _note_write(array, is_dependent=is_dependent)
+    if outs:
+        return outs[0] if len(outs) == 1 else tuple(outs)
     if name in OF_SHAPES:
         values = everything[1:] if name == "full_like" else []
         sizes = [one for one in everything if isinstance(one, WatchedArray) and one.unknown]
@@ -508,15 +486,8 @@ def _sizes_of(values: Iterable[Any]) -> tuple[set[int], set[int]]:
 
 
 def _unknown_of_broadcast(inputs: Iterable[Any], rank: int) -> frozenset[int]:
-    found = set()
-    arrays = [one for one in inputs if isinstance(one, WatchedArray)]
-    if not any(one.unknown for one in arrays):
-        return frozenset()
-    for axis in range(rank):
-        sizes = [one.static_shape[axis - rank + one.ndim] for one in arrays if axis - rank + one.ndim >= 0]
-        if None in sizes and not any(size is not None and size > 1 for size in sizes):
-            found.add(axis)
-    return frozenset(found)
+    shapes = [(1,) * (rank - one.ndim) + one.static_shape for one in inputs if isinstance(one, WatchedArray)]
+    return frozenset(axis for axis, sizes in enumerate(zip(*shapes, strict=True)) if {None} <= {*sizes} <= {None, 0, 1})
 
 
 def _unknown_of_key(array: WatchedArray, key: Any, found: Any) -> frozenset[int]:
