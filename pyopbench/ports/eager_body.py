@@ -143,41 +143,29 @@ class _Conversions(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> Any:
         """Return an array for what is converted to one, or to a tensor: `x.numpy()`, `tf.cast(x, tf.int32)`."""
-        found = self._conversion(node)
-        if found is None:
-            return self.generic_visit(node)
-        value, dtype = found
-        if dtype is None:
-            return self.visit(value)
-        dtype = f", dtype=np.{dtype}" if dtype else ""
-        array = ast.parse(f"np.asarray({ast.unparse(self.visit(value))}{dtype})", mode="eval").body
-        return ast.copy_location(array, node)
-
-    def _conversion(self, node: ast.Call) -> tuple[ast.expr, str | None] | None:
-        """Return what is converted, and the dtype that it gets: "" for its own, None where it is one already.
-
-        None in place of both for another call.
-        """
-        is_method = isinstance(node.func, ast.Attribute) and node.func.attr == "numpy"
-        if is_method and not node.args and not node.keywords:
-            return node.func.value, None  # type: ignore[attr-defined]
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "numpy" and not node.args and not node.keywords:
+            return self.visit(node.func.value)
+        self.generic_visit(node)
         function = self._value_of(node.func)
         name = str(getattr(function, "__name__", "")).removesuffix("_v2_with_dispatch")
         if not is_of_tensorflow(function) or name not in MAKING_TENSORS:
-            return None
-        options = {one.arg: one.value for one in node.keywords if one.arg != "name"}
-        value = node.args[0] if node.args else options.pop(MAKING_TENSORS[name], None)
-        dtype = node.args[1] if len(node.args) == 2 else options.pop("dtype", None)
-        if value is None or len(node.args) > 2 or options:
-            return None
-        if dtype is None:
-            return value, ""
-        wanted: Any = dtype.value if isinstance(dtype, ast.Constant) else self._value_of(dtype)
-        try:
-            name = np.dtype(getattr(wanted, "as_numpy_dtype", wanted)).name
-            return None if wanted is None else (value, "bool_" if name == "bool" else name)
-        except TypeError:
-            return None
+            return node
+        given = dict(zip((MAKING_TENSORS[name], "dtype"), node.args, strict=False))
+        given |= {str(one.arg): one.value for one in node.keywords if one.arg != "name"}
+        value, dtype = given.pop(MAKING_TENSORS[name], None), given.pop("dtype", None)
+        if value is None or given or len(node.args) > 2:
+            return node
+        as_dtype = ""
+        if dtype is not None:
+            wanted: Any = dtype.value if isinstance(dtype, ast.Constant) else self._value_of(dtype)
+            try:
+                found = np.dtype(getattr(wanted, "as_numpy_dtype", wanted)).name
+            except TypeError:
+                return node
+            if wanted is None:
+                return node
+            as_dtype = f", dtype=np.{'bool_' if found == 'bool' else found}"
+        return ast.copy_location(ast.parse(f"np.asarray({ast.unparse(value)}{as_dtype})", mode="eval").body, node)
 
     def _value_of(self, node: ast.AST) -> Any:
         """Return what a name, or an attribute of one, is in the module; None for what is local."""
