@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import copy
 import functools
-import importlib.util
 import os
 import sys
 import sysconfig
@@ -194,14 +193,6 @@ def source_of(scope: Mapping[str, Any]) -> Source | None:
         return read_source(file) if isinstance(file, str) else None
     except (OSError, SyntaxError):
         return None
-
-
-def absolute_name(scope: Mapping[str, Any], statement: ast.ImportFrom) -> str:
-    """Return the module that a statement of another module imports from."""
-    name = statement.module or ""
-    if not statement.level:
-        return name
-    return importlib.util.resolve_name("." * statement.level + name, str(scope.get("__package__")))
 
 
 def require_no_state(source: Source, node: ast.AST, captured: Set[str]) -> None:

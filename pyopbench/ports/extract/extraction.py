@@ -15,6 +15,7 @@ import builtins
 import contextlib
 import copy
 import functools
+import importlib.util
 import inspect
 import re
 import sys
@@ -38,7 +39,6 @@ from pyopbench.ports.extract.definitions import (
     CannotExtract,
     Place,
     StateChanged,
-    absolute_name,
     bindings_of,
     bound_name,
     definition_of,
@@ -322,7 +322,9 @@ class Extraction:
             if module is not None and is_module_of_user(module):
                 return Holder(module)
             return self._import(name, alias.name)
-        home = absolute_name(scope, statement)
+        home = statement.module or ""
+        if statement.level:
+            home = importlib.util.resolve_name("." * statement.level + home, str(scope.get("__package__")))
         if home == "__future__":
             return None
         whole, parent = sys.modules.get(f"{home}.{alias.name}"), sys.modules.get(home)

@@ -145,9 +145,6 @@ class WatchedArray(np.ndarray[Any, Any]):
             raise TypeError("unhashable type: 'numpy.ndarray'")
         return hash(plain(self))
 
-    def __deepcopy__(self, memo: Any) -> Any:
-        return apply(np.copy, (self,), {})
-
 
 class Control(threading.local):
     """The state of the run that is watched in this thread."""
