@@ -24,15 +24,10 @@ Place: TypeAlias = tuple[str, int]
 """A file and a line of it."""
 
 LIBRARIES = tuple(
-    f"{path}{os.sep}"
-    for path in {
-        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
-        os.path.dirname(os.path.dirname(np.__file__)),
-    }
-    if path
+    f"{path}{os.sep}" for path in (sysconfig.get_path("stdlib"), os.path.dirname(os.path.dirname(np.__file__)))
 )
-"""Folders of code that is not the user's: Python's own modules, installed packages, and what is next to NumPy, because
-`pip install --target` puts packages into a folder of any name."""
+"""Folders of code that is not the user's: Python's own modules, and what is next to NumPy, because `pip install
+--target` puts packages into a folder of any name."""
 
 PACKAGE = str(Path(__file__).parents[2]) + os.sep
 

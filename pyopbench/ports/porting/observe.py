@@ -349,9 +349,10 @@ class _Runs:
     def augment(self, name: str, left: Any, right: Any) -> Any:
         """Return what an operator like `+=` makes of two values."""
         check_stale(left, right)
-        is_scalar = isinstance(left, WatchedArray) and left.is_scalar
-        found = operated((OPERATORS if is_scalar else IN_PLACE)[name], renew(left), right)
-        return self._derived(name, found, left, right)
+        function = OPERATORS[name]
+        if not (isinstance(left, WatchedArray) and left.is_scalar):
+            function = getattr(operator, f"i{function.__name__.strip('_')}")
+        return self._derived(name, operated(function, renew(left), right), left, right)
 
     def _derived(self, name: str, found: Any, *operands: Any) -> Any:
         result = derived(found, *operands)
@@ -543,11 +544,6 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "NotIn": lambda value, several: not _contains(value, several),
     "USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert, "Not": operator.not_,
 }  # fmt: skip
-IN_PLACE: dict[str, Callable[..., Any]] = {
-    name: getattr(operator, f"i{function.__name__.strip('_')}")
-    for name, function in OPERATORS.items()
-    if issubclass(getattr(ast, name), ast.operator)
-}
 
 BY_WIDTH = (complex, float, int, bool)
 """Types of Python's numbers; what is one or another becomes the first."""
@@ -569,10 +565,8 @@ def dtype_of(seen: set[Seen]) -> str:
 
 def seen_as(value: Any) -> Seen:
     """Return the kind of a value."""
-    if isinstance(value, WatchedArray):
-        if value.depends:
-            return Seen(TENSOR, name_of(value.dtype), value.ndim, None, value.static_shape)
-        value = value.view(np.ndarray)
+    if isinstance(value, WatchedArray) and value.depends:
+        return Seen(TENSOR, name_of(value.dtype), value.ndim, None, value.static_shape)
     if isinstance(value, WatchedNumber):
         return Seen(TENSOR, name_of(np.dtype(value.weak)), 0, value.weak)
     if isinstance(value, np.ndarray | np.generic):
