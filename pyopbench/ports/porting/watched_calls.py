@@ -18,7 +18,6 @@ from pyopbench.ports.porting.watched_values import (
     WatchedArray,
     WatchedInt,
     WatchedNumber,
-    WatchedRange,
     apply,
     depending,
     depends,
@@ -39,9 +38,12 @@ def _length(value: Any) -> Any:
 
 
 def _range(*bounds: Any) -> Any:
-    if depends(list(bounds)):
-        return WatchedRange(*bounds)
-    return range(*(operator.index(one) for one in plain(bounds)))
+    numbers = range(*(operator.index(one) for one in plain(bounds)))
+    if not depends(bounds):
+        return numbers
+    found = [depending(one) for one in numbers[:MOST_ITEMS]]
+    grow(found)
+    return found
 
 
 def _taken(function: Any) -> Any:

@@ -12,7 +12,6 @@ later write to the same elements would be wrong in a port.
 from __future__ import annotations
 
 import itertools
-import operator
 import threading
 import types
 from collections.abc import Iterable, Iterator
@@ -245,25 +244,10 @@ WatchedInt = NUMBERS[int]
 # Values whose length depends on values.
 
 
-class WatchedRange:
-    """`range` of numbers that depend on an input."""
-
-    def __init__(self, *bounds: Any) -> None:
-        self.numbers = range(*(operator.index(one) for one in plain(bounds)))
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def __getitem__(self, place: Any) -> Any:
-        return depending(self.numbers[plain(place)])
-
-
 def length_depends(value: Any) -> bool:
     """Do values decide how many elements there are?"""
     if isinstance(value, WatchedArray):
         return 0 in value.unknown
-    if isinstance(value, WatchedRange):
-        return True
     return isinstance(value, list | tuple) and is_grown(value)
 
 
@@ -288,7 +272,7 @@ def depends(value: Any) -> bool:
         return any(map(depends, value))
     if isinstance(value, slice):
         return depends((value.start, value.stop, value.step))
-    return isinstance(value, WatchedNumber | WatchedRange)
+    return isinstance(value, WatchedNumber)
 
 
 def depending(value: Any) -> Any:
@@ -340,8 +324,6 @@ def plain(value: Any) -> Any:
         return found[()] if value.is_scalar else found
     if isinstance(value, WatchedNumber):
         return value.weak(value)
-    if isinstance(value, WatchedRange):
-        return value.numbers
     if isinstance(value, tuple):
         return named_like(value, map(plain, value))
     if type(value) is list:
