@@ -114,12 +114,11 @@ class Extraction:
     """Collects functions and what they need; `module` then writes them.
 
     Args:
-        frozen: files and names of statements that are not copied, because their values have changed.
-        is_frozen: is no constant copied as its statement?
+        frozen: files and names of statements that are not copied, because they fail or their values have changed.
     """
 
-    def __init__(self, frozen: Set[tuple[str, str]] = frozenset(), *, is_frozen: bool = False) -> None:
-        self.frozen, self.is_frozen = frozen, is_frozen
+    def __init__(self, frozen: Set[tuple[str, str]] = frozenset()) -> None:
+        self.frozen = frozen
         self.roots: list[Item] = []
         self.packages: set[str] = set()
         self.by_value: set[tuple[str, str]] = set()
@@ -165,14 +164,17 @@ class Extraction:
         """Return the module."""
         return module_of(self.roots, self._items.values(), docstring)
 
-    def changed(self, module: types.ModuleType) -> set[tuple[str, str]]:
-        """Return files and names of the statements whose values in a loaded module differ from the current ones."""
+    def changed(self, module: types.ModuleType | None) -> set[tuple[str, str]]:
+        """Return files and names of the statements whose values in a loaded module differ from the current ones.
+
+        All, if there is no such module because it fails.
+        """
         return {
             (item.source.path, name)
             for item in needed_by(self.roots)
             if item.is_whole and item.wanted and item.source is not None and not isinstance(item.node, DEFINITIONS)
             for name in names_bound(item.node)
-            if name in item.scope and not is_same(item.scope[name], vars(module).get(name))
+            if name in item.scope and (module is None or not is_same(item.scope[name], vars(module).get(name)))
         }
 
     # Functions.
@@ -299,7 +301,7 @@ class Extraction:
         """Return a reference to the statement of a constant, or its value if the statement would give another one."""
         before, place = dict(self._items), (source.path, statement.lineno)
         is_run_again = scope.get("__name__") != "__main__" or self._is_given  # a script or a notebook is not
-        is_kept = not self.is_frozen and (source.path, name) not in self.frozen and not is_changed(source, name)
+        is_kept = (source.path, name) not in self.frozen and not is_changed(source, name)
         if is_kept and is_run_again:
             with contextlib.suppress(CannotExtract):
                 node = whole()
@@ -555,19 +557,18 @@ def extract(add: Callable[[Extraction], None]) -> tuple[Extracted, types.ModuleT
         add: adds what is to be extracted.
     """
     frozen: frozenset[tuple[str, str]] = frozenset()
-    is_frozen = False
     while True:
-        extraction = Extraction(frozen, is_frozen=is_frozen)
+        extraction = Extraction(frozen)
         add(extraction)
         extracted = extraction.module()
+        module, failure = None, None
         try:
             module = load(extracted)
-        except Exception as error:
-            if is_frozen:
-                raise CannotExtract(f"what the function needs cannot be computed again: {error}", fix=FIX) from error
-            is_frozen = True
-        else:
-            changed = extraction.changed(module)
-            if changed <= frozen:
-                return extracted, module, frozen | extraction.by_value
-            frozen |= changed
+        except Exception as error:  # noqa: BLE001 - whatever the user's statements raise
+            failure = error
+        changed = extraction.changed(module)
+        if module is not None and changed <= frozen:
+            return extracted, module, frozen | extraction.by_value
+        if changed <= frozen:
+            raise CannotExtract(f"what the function needs cannot be computed again: {failure}", fix=FIX) from failure
+        frozen |= changed
