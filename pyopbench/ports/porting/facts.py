@@ -77,16 +77,15 @@ def examples_of(op: Op, sizes: int = 2, seeds: int = SEEDS) -> list[tuple[Any, .
 
 def facts_of(op: Op, function: str, names: Sequence[str], file: str) -> Facts:
     """Return what is known of an op whose body has the name `function` in a file; its `__name__` may be anything."""
-    examples = examples_of(op)
-    returned = [body_outputs(op.numpy, example) for example in examples]
-    probed = probed_examples(op, examples, returned[0])
+    pairs = [(one, body_outputs(op.numpy, one)) for one in examples_of(op)]
+    known = len(pairs)
+    pairs += probed_examples(op, [one for one, _ in pairs], pairs[0][1])
     if op.own is not None and op.own.is_random:
         body = arrange(op.numpy, unwrap(op.numpy))  # without what seeds it
         for seed in range(DRAWN_SEEDS):
             np.random.seed(seed)  # noqa: NPY002 - what the body draws from
-            probed.append((examples[0], body_outputs(body, examples[0])))
-    known = len(examples)
-    examples, returned = [*examples, *(one for one, _ in probed)], [*returned, *(found for _, found in probed)]
+            pairs.append((pairs[0][0], body_outputs(body, pairs[0][0])))
+    examples, returned = zip(*pairs, strict=True)
     inputs = tuple((name, dtype_of(one), one.ndim) for name, one in zip(names, examples[0], strict=True))
     outputs = tuple(
         (dtype_of(several[0]), _shape_of(several, examples, known)) for several in zip(*returned, strict=True)
