@@ -74,29 +74,25 @@ def definition_of(function: types.FunctionType) -> tuple[Source, Any]:
         CannotExtract: its source is not available, or another lambda on its line cannot be distinguished from it.
     """
     code = function.__code__
-    place = (code.co_filename, code.co_firstlineno)
+    refusal = CannotExtract(
+        f"the source of `{function.__name__}` is not found, or there are several lambdas on its line",
+        fix="define it with `def` in a .py file",
+        place=(code.co_filename, code.co_firstlineno) if os.path.isfile(code.co_filename) else None,
+    )
     try:
         source = read_source(code.co_filename)
     except (OSError, SyntaxError) as error:
-        raise CannotExtract(
-            f"cannot find the source of `{function.__name__}`",
-            fix="define it in a .py file",
-            place=place if os.path.isfile(code.co_filename) else None,
-        ) from error
+        raise refusal from error
     nodes = [
         one
         for one in ast.walk(source.tree)
         if isinstance(one, Function | ast.Lambda)
-        and (first_line(one), getattr(one, "name", "<lambda>")) == (place[1], code.co_name)
+        and (first_line(one), getattr(one, "name", "<lambda>")) == (code.co_firstlineno, code.co_name)
     ]
     if len(nodes) > 1:
         nodes = [one for one in nodes if _has_positions_of(one, code)][-1:]  # the innermost
     if not nodes:
-        raise CannotExtract(
-            f"`{function.__name__}` is not found in its file, or there are several lambdas on its line",
-            fix="define it with `def`",
-            place=place,
-        )
+        raise refusal
     return source, nodes[0]
 
 
