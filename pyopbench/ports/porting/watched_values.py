@@ -443,6 +443,9 @@ def _unknown_of_result(
     is_selection = name in OF_UNKNOWN_SIZE or (name == "where" and len(given) == 1)
     if (is_dependent and is_selection) or any(isinstance(one, list) and length_depends(one) for one in given):
         return first
+    if name == "split" and depends(options.get("indices_or_sections", given[1:2])):
+        axis = options.get("axis", given[2] if len(given) > 2 else 0)
+        return frozenset({int(axis) % found.ndim})
     counts = {"arange": given, "repeat": given[1:], "linspace": given[2:]}.get(name, ())
     if any(map(depends, [*counts, *(one for key, one in options.items() if key in ("repeats", "num", "stop"))])):
         return first
