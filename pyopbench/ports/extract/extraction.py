@@ -181,7 +181,8 @@ class Extraction:
 
     def _callable(self, value: Any, wanted: str, place: Place | None, arguments: int = 1) -> Item | None:
         """Return the item for a function of the user, of any kind; None for anything else."""
-        function, owner = unwrapped(value), list[Any]()
+        function: Any = unwrapped(value)
+        owner: list[Any] = []
         if isinstance(function, functools.partial):
             return self._partial(function, wanted, place, arguments)
         if isinstance(function, types.MethodType):

@@ -238,7 +238,7 @@ NUMBERS: dict[type, type] = {
     weak: type(f"Watched{weak.__name__.title()}", (WatchedNumber, base), {"weak": weak})
     for weak, base in ((bool, int), (int, int), (float, float), (complex, complex))
 }
-WatchedInt = NUMBERS[int]
+WatchedInt: Any = NUMBERS[int]
 
 
 # Values whose length depends on values.
