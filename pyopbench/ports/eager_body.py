@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
-import traceback
 import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -59,16 +58,15 @@ def body_on_arrays(function: Body | None, examples: Sequence[Sequence[Any]], *, 
         tape.watch([one for one in tensors[0] if one.dtype.is_floating])
         outputs = as_tuple(function(*tensors[0]))
     allowed = CONVERSIONS if all(map(tf.is_tensor, outputs)) else CONVERSIONS | INDEXING
-    if ran - allowed or (needs_tape and _is_on_tape(tape, outputs, tensors[0])):
+    if ran - allowed:
+        return None
+    floating = [one for one in outputs if tf.is_tensor(one) and one.dtype.is_floating]
+    if needs_tape and floating and any(one is not None for one in tape.gradient(floating, list(tensors[0]))):
         return None
     new = function
-    try:
-        if isinstance(unwrap(function), types.FunctionType | types.MethodType):
-            new = _converted(function, len(examples[0]))
-        _require_same(new, function, examples, tensors)
-    except CannotPort as refusal:
-        refusal.place = place_of_user(refusal.place)
-        raise
+    if isinstance(unwrap(function), types.FunctionType | types.MethodType):
+        new = _converted(function, len(examples[0]))
+    _require_same(new, function, examples, tensors)
     return new
 
 
@@ -77,7 +75,7 @@ def _converted(function: Body, inputs: int) -> Body:
     try:
         extracted, module, _ = extract(lambda extraction: extraction.add(unwrap(function), "", inputs))
     except CannotExtract as error:
-        raise CannotPort(error.why, fix=error.fix, place=error.place) from error
+        raise CannotPort(error.why, fix=error.fix, place=place_of_user(error.place)) from error
     extracted, module = _Conversions(extracted, module).without()
     body: Body = getattr(module, extracted.names[-1])
     return body
@@ -88,11 +86,6 @@ def without_conversions(extracted: Extracted, module: types.ModuleType) -> tuple
     if not any(map(is_of_tensorflow, vars(module).values())):
         return extracted, module
     return _Conversions(extracted, module).without()
-
-
-def _is_on_tape(tape: tf.GradientTape, outputs: Sequence[Any], inputs: Sequence[Any]) -> bool:
-    floating = [one for one in outputs if tf.is_tensor(one) and one.dtype.is_floating]
-    return bool(floating) and any(one is not None for one in tape.gradient(floating, list(inputs)))
 
 
 @contextmanager
@@ -115,17 +108,14 @@ def _ops_run() -> Iterator[set[str]]:
 def _require_same(new: Body, old: Body, examples: Sequence[Sequence[Any]], tensors: Sequence[Sequence[Any]]) -> None:
     """Check that a body returns for arrays, to which nothing may write, what another one does for tensors."""
     code = getattr(new, "__code__", None)
-    place = None if code is None else (code.co_filename, code.co_firstlineno)
+    place = None if code is None else place_of_user((code.co_filename, code.co_firstlineno))
     for example, given in zip(examples, tensors, strict=True):
         expected = as_tuple(old(*given))
         try:
             found = as_tuple(new(*read_only(example)))  # `x.numpy()` is a copy of a tensor, but not of an array
         except Exception as error:
-            frames = traceback.extract_tb(error.__traceback__)
-            lines = [one.lineno for one in frames if place and one.filename == place[0]]
             why = f"the body fails with read-only arrays: {type(error).__name__}: {error}"[:200]
-            where = (place[0], lines[-1]) if place and lines and lines[-1] else place
-            raise CannotPort(why, fix=FIX, place=where) from error
+            raise CannotPort(why, fix=FIX, place=place) from error
         if len(found) != len(expected) or not all(map(is_same, found, expected)):
             raise CannotPort("the body returns other results for arrays than for tensors", fix=FIX, place=place)
 
@@ -142,7 +132,8 @@ class _Conversions(ast.NodeTransformer):
     def without(self) -> tuple[Extracted, types.ModuleType]:
         """Return the new module, and the same loaded."""
         if self.scope.get("np", np) is not np:
-            raise CannotPort("`np` has to be NumPy in its file", fix="import NumPy as `np`", place=(self.path, 1))
+            place = place_of_user((self.path, 1))
+            raise CannotPort("`np` has to be NumPy in its file", fix="import NumPy as `np`", place=place)
         tree = self.visit(copy.deepcopy(self.tree))
         text, places = unparsed([(one, self.path) for one in tree.body])
         if "np" not in self.scope:
@@ -152,37 +143,29 @@ class _Conversions(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> Any:
         """Return an array for what is converted to one, or to a tensor: `x.numpy()`, `tf.cast(x, tf.int32)`."""
-        found = self._conversion(node)
-        if found is None:
-            return self.generic_visit(node)
-        value, dtype = found
-        value = self.visit(value)
-        return value if dtype is None else _as_array(value, dtype, node)
-
-    def _conversion(self, node: ast.Call) -> tuple[ast.expr, str | None] | None:
-        """Return what is converted, and the dtype that it gets: "" for its own, None where it is one already.
-
-        None in place of both for another call.
-        """
-        is_method = isinstance(node.func, ast.Attribute) and node.func.attr == "numpy"
-        if is_method and not node.args and not node.keywords:
-            return node.func.value, None  # type: ignore[attr-defined]
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "numpy" and not node.args and not node.keywords:
+            return self.visit(node.func.value)
+        self.generic_visit(node)
         function = self._value_of(node.func)
         name = str(getattr(function, "__name__", "")).removesuffix("_v2_with_dispatch")
         if not is_of_tensorflow(function) or name not in MAKING_TENSORS:
-            return None
-        options = {one.arg: one.value for one in node.keywords if one.arg != "name"}
-        value = node.args[0] if node.args else options.pop(MAKING_TENSORS[name], None)
-        dtype = node.args[1] if len(node.args) == 2 else options.pop("dtype", None)
-        if value is None or len(node.args) > 2 or options:
-            return None
-        if dtype is None:
-            return value, ""
-        wanted: Any = dtype.value if isinstance(dtype, ast.Constant) else self._value_of(dtype)
-        try:
-            return None if wanted is None else (value, np.dtype(getattr(wanted, "as_numpy_dtype", wanted)).name)
-        except TypeError:
-            return None
+            return node
+        given = dict(zip((MAKING_TENSORS[name], "dtype"), node.args, strict=False))
+        given |= {str(one.arg): one.value for one in node.keywords if one.arg != "name"}
+        value, dtype = given.pop(MAKING_TENSORS[name], None), given.pop("dtype", None)
+        if value is None or given or len(node.args) > 2:
+            return node
+        as_dtype = ""
+        if dtype is not None:
+            wanted: Any = dtype.value if isinstance(dtype, ast.Constant) else self._value_of(dtype)
+            try:
+                found = np.dtype(getattr(wanted, "as_numpy_dtype", wanted)).name
+            except TypeError:
+                return node
+            if wanted is None:
+                return node
+            as_dtype = f", dtype=np.{'bool_' if found == 'bool' else found}"
+        return ast.copy_location(ast.parse(f"np.asarray({ast.unparse(value)}{as_dtype})", mode="eval").body, node)
 
     def _value_of(self, node: ast.AST) -> Any:
         """Return what a name, or an attribute of one, is in the module; None for what is local."""
@@ -190,17 +173,6 @@ class _Conversions(ast.NodeTransformer):
             return None if node.id in self.local else self.scope.get(node.id, getattr(builtins, node.id, None))
         home = self._value_of(node.value) if isinstance(node, ast.Attribute) else None
         return None if home is None else getattr(home, node.attr, None)  # type: ignore[attr-defined]
-
-
-def _as_array(value: ast.expr, dtype: str, place: ast.expr) -> ast.expr:
-    """Return `np.asarray` of an expression, of a dtype where that is not empty."""
-    keywords = [ast.keyword("dtype", _of_numpy(dtype, place))] if dtype else []
-    return ast.copy_location(ast.Call(_of_numpy("asarray", place), [value], keywords), place)
-
-
-def _of_numpy(name: str, place: ast.expr) -> ast.expr:
-    named = ast.Attribute(ast.Name("np", ast.Load()), "bool_" if name == "bool" else name, ast.Load())
-    return ast.copy_location(named, place)
 
 
 def is_of_tensorflow(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Copies of a Python function in which its helpers are something else."""
+"""A user's body and what stands around it: another body in its place, its functions changed, and what it calls."""
 
 from __future__ import annotations
 
@@ -65,50 +65,36 @@ def unwrap(function: Body) -> Any:
     return function
 
 
-def copy_functions(function: Body, finish: Callable[[Any], Any]) -> Any:
-    """Return `finish` of a copy of a Python function that finds `finish` of copies of its helpers, of any module.
+def instrument(
+    body: Body, change: Callable[[Any], tuple[str, ast.FunctionDef] | None], names: Mapping[str, Any]
+) -> Body:
+    """Return a body of an extracted module that runs changed copies of the functions of that module.
 
-    Each is copied once, also where they call one another.
+    Args:
+        body: the user's function, or what stands around it and gives it its arguments.
+        change: returns the file of a function, and the definition that it is replaced by; None if it stays as it is.
+        names: what the new definitions need besides the globals of the module.
     """
-    done: dict[Any, Any] = {}
+    function = unwrap(body)
+    scope, done = {**function.__globals__, **names}, set[Any]()
 
-    def copied(function: Any) -> Any:
-        scope, captured = dict(function.__globals__), function.__closure__ or ()
-        cells = tuple(types.CellType() for _ in captured)
-        copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
-        copy.__kwdefaults__, copy.__module__ = function.__kwdefaults__, function.__module__
-        done[function] = finished = finish(copy)
-        for name in sorted(set(globals_read(function.__code__)) & scope.keys()):
-            scope[name] = value_of(scope[name], function)
-        for cell, original in zip(cells, captured, strict=True):
-            cell.cell_contents = value_of(original.cell_contents, function)
-        return finished
+    def define(function: Any) -> Any:
+        done.add(function)
+        changed = change(function)
+        if changed is None:
+            return function
+        path, definition = changed
+        tree = ast.fix_missing_locations(ast.Module([definition], []))
+        exec(compile(tree, path, "exec", dont_inherit=True), scope)
+        new = scope[definition.name]
+        new.__defaults__, new.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+        for name in sorted(set(globals_read(function.__code__))):
+            value = function.__globals__.get(name)
+            if isinstance(value, types.FunctionType) and value not in done and is_of_user(value, function):
+                define(value)
+        return new
 
-    def value_of(value: Any, function: Any) -> Any:
-        if isinstance(value, types.FunctionType) and is_of_user(value, function):
-            return done[value] if value in done else copied(value)
-        if not isinstance(value, types.ModuleType) or not is_module_of_user(value):
-            return value
-        if value not in done:  # `utils.iou(a, b)` calls a copy, too
-            done[value] = copy = types.ModuleType(value.__name__)
-            own = {name: each for name, each in vars(value).items() if not name.startswith("__")}
-            vars(copy).update({name: value_of(each, function) for name, each in own.items()})
-        return done[value]
-
-    return copied(unwrap(function))
-
-
-def redefine(function: Any, definition: ast.FunctionDef, path: str, names: Mapping[str, Any]) -> Any:
-    """Return a function with another definition, of a file, and with the same globals, to which names are added."""
-    name, scope = definition.name, function.__globals__
-    before = scope.get(name)
-    scope.update(names)  # which defaults of its arguments may need
-    tree = ast.fix_missing_locations(ast.Module([definition], []))
-    exec(compile(tree, path, "exec", dont_inherit=True), scope)
-    new, scope[name] = scope[name], before
-    new.__defaults__, new.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
-    new.__module__ = function.__module__
-    return new
+    return arrange(body, define(function))
 
 
 def is_of_user(value: Any, function: Any) -> bool:
@@ -124,17 +110,19 @@ def files_reached(function: Any) -> set[str]:
 
 def codes_reached(function: Any) -> list[types.CodeType]:
     """Return the code of a function and of all that it calls of the user's, its own first."""
-    function = unwrap(function)
-    if not isinstance(function, types.FunctionType):
-        return []
-    codes: list[types.CodeType] = []
-
-    def finish(copy: Any) -> Any:
-        codes.append(copy.__code__)
-        return copy
-
-    copy_functions(function, finish)
-    return codes
+    first = unwrap(function)
+    waiting, reached = [first], dict[Any, None]()
+    while waiting:
+        one = waiting.pop(0)
+        if isinstance(one, types.FunctionType) and one not in reached and (one is first or is_of_user(one, first)):
+            reached[one] = None
+            scope = one.__globals__
+            waiting += [scope[name] for name in sorted(set(globals_read(one.__code__)) & scope.keys())]
+            waiting += [cell.cell_contents for cell in one.__closure__ or () if cell != types.CellType()]
+        elif isinstance(one, types.ModuleType) and one not in reached and is_module_of_user(one):
+            reached[one] = None  # as in `utils.iou(a, b)`
+            waiting += [value for name, value in vars(one).items() if not name.startswith("__")]
+    return [one.__code__ for one in reached if isinstance(one, types.FunctionType)]
 
 
 def globals_read(code: types.CodeType) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import copy
 import functools
-import importlib.util
 import os
 import sys
 import sysconfig
@@ -25,15 +24,10 @@ Place: TypeAlias = tuple[str, int]
 """A file and a line of it."""
 
 LIBRARIES = tuple(
-    f"{path}{os.sep}"
-    for path in {
-        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
-        os.path.dirname(os.path.dirname(np.__file__)),
-    }
-    if path
+    f"{path}{os.sep}" for path in (sysconfig.get_path("stdlib"), os.path.dirname(os.path.dirname(np.__file__)))
 )
-"""Folders of code that is not the user's: Python's own modules, installed packages, and what is next to NumPy, because
-`pip install --target` puts packages into a folder of any name."""
+"""Folders of code that is not the user's: Python's own modules, and what is next to NumPy, because `pip install
+--target` puts packages into a folder of any name."""
 
 PACKAGE = str(Path(__file__).parents[2]) + os.sep
 
@@ -80,36 +74,26 @@ def definition_of(function: types.FunctionType) -> tuple[Source, Any]:
         CannotExtract: its source is not available, or another lambda on its line cannot be distinguished from it.
     """
     code = function.__code__
-    place = (code.co_filename, code.co_firstlineno)
+    refusal = CannotExtract(
+        f"the source of `{function.__name__}` is not found, or there are several lambdas on its line",
+        fix="define it with `def` in a .py file",
+        place=(code.co_filename, code.co_firstlineno) if os.path.isfile(code.co_filename) else None,
+    )
     try:
         source = read_source(code.co_filename)
     except (OSError, SyntaxError, ValueError) as error:
-        raise CannotExtract(
-            f"cannot find the source of `{function.__name__}`",
-            fix="define it in a .py file",
-            place=place if os.path.isfile(code.co_filename) else None,
-        ) from error
-    nodes = _definitions(source).get((place[1], code.co_name), [])
+        raise refusal from error
+    nodes = [
+        one
+        for one in ast.walk(source.tree)
+        if isinstance(one, Function | ast.Lambda)
+        and (first_line(one), getattr(one, "name", "<lambda>")) == (code.co_firstlineno, code.co_name)
+    ]
     if len(nodes) > 1:
         nodes = [one for one in nodes if _has_positions_of(one, code)][-1:]  # the innermost
     if not nodes:
-        raise CannotExtract(
-            f"`{function.__name__}` is not found in its file, or there are several lambdas on its line",
-            fix="define it with `def`",
-            place=place,
-        )
+        raise refusal
     return source, nodes[0]
-
-
-@functools.cache
-def _definitions(source: Source) -> dict[tuple[int, str], list[Any]]:
-    """Return the definitions of a file by their first line, that of a decorator if there is one, and name."""
-    found: dict[tuple[int, str], list[Any]] = {}
-    for node in ast.walk(source.tree):
-        if isinstance(node, Function | ast.Lambda):
-            name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
-            found.setdefault((first_line(node), name), []).append(node)
-    return found
 
 
 def first_line(node: Any) -> int:
@@ -144,14 +128,6 @@ def without_annotations(node: Any) -> Any:
         elif isinstance(one, Function):
             one.returns = None
     return node
-
-
-def take_first(arguments: ast.arguments, place: Place) -> str:
-    """Remove the first parameter of a method, and return its name."""
-    parameters = arguments.posonlyargs or arguments.args
-    if not parameters:
-        raise CannotExtract("a method takes `self` as a part of `*args`", fix="name its first parameter", place=place)
-    return str(parameters.pop(0).arg)
 
 
 def unwrapped(value: Any) -> Any:
@@ -208,14 +184,6 @@ def source_of(scope: Mapping[str, Any]) -> Source | None:
         return read_source(file) if isinstance(file, str) else None
     except (OSError, SyntaxError, ValueError):
         return None
-
-
-def absolute_name(scope: Mapping[str, Any], statement: ast.ImportFrom) -> str:
-    """Return the module that a statement of another module imports from."""
-    name = statement.module or ""
-    if not statement.level:
-        return name
-    return importlib.util.resolve_name("." * statement.level + name, str(scope.get("__package__")))
 
 
 def require_no_state(source: Source, node: ast.AST, captured: Set[str]) -> None:

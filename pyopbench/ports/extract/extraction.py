@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import copy
 import functools
+import importlib.util
 import inspect
-import os
 import re
 import sys
-import traceback
 import types
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -39,7 +39,6 @@ from pyopbench.ports.extract.definitions import (
     CannotExtract,
     Place,
     StateChanged,
-    absolute_name,
     bindings_of,
     bound_name,
     definition_of,
@@ -50,7 +49,6 @@ from pyopbench.ports.extract.definitions import (
     public_home,
     require_no_state,
     source_of,
-    take_first,
     unwrapped,
     without_annotations,
 )
@@ -62,7 +60,6 @@ from pyopbench.ports.extract.module import (
     load,
     module_of,
     needed_by,
-    place_of_user,
     reference,
 )
 from pyopbench.ports.extract.values import NAMESPACES, NotWritable, expression_of, is_same, plain_container
@@ -117,12 +114,11 @@ class Extraction:
     """Collects functions and what they need; `module` then writes them.
 
     Args:
-        frozen: files and names of statements that are not copied, because their values have changed.
-        is_frozen: is no constant copied as its statement?
+        frozen: files and names of statements that are not copied, because they fail or their values have changed.
     """
 
-    def __init__(self, frozen: Set[tuple[str, str]] = frozenset(), *, is_frozen: bool = False) -> None:
-        self.frozen, self.is_frozen = frozen, is_frozen
+    def __init__(self, frozen: Set[tuple[str, str]] = frozenset()) -> None:
+        self.frozen = frozen
         self.roots: list[Item] = []
         self.packages: set[str] = set()
         self.by_value: set[tuple[str, str]] = set()
@@ -144,8 +140,7 @@ class Extraction:
         """
         function = unwrapped(function)
         home = str(getattr(function, "__module__", "") or "").partition(".")[0]
-        is_of_library = home in LIBRARIES_OF_BODIES
-        if not is_of_library and home not in ("", "builtins", "functools"):
+        if home not in ("", "builtins", "functools", *LIBRARIES_OF_BODIES):
             self.packages.add(home)
         wanted = name or bound_name(function) or "body"
         item = self._callable(function, wanted, None, arguments)
@@ -169,34 +164,33 @@ class Extraction:
         """Return the module."""
         return module_of(self.roots, self._items.values(), docstring)
 
-    def changed(self, module: types.ModuleType) -> set[tuple[str, str]]:
-        """Return files and names of the statements whose values in a loaded module differ from the current ones."""
+    def changed(self, module: types.ModuleType | None) -> set[tuple[str, str]]:
+        """Return files and names of the statements whose values in a loaded module differ from the current ones.
+
+        All, if there is no such module because it fails.
+        """
         return {
             (item.source.path, name)
             for item in needed_by(self.roots)
             if item.is_whole and item.wanted and item.source is not None and not isinstance(item.node, DEFINITIONS)
             for name in names_bound(item.node)
-            if name in item.scope and not is_same(item.scope[name], vars(module).get(name))
+            if name in item.scope and (module is None or not is_same(item.scope[name], vars(module).get(name)))
         }
 
     # Functions.
 
     def _callable(self, value: Any, wanted: str, place: Place | None, arguments: int = 1) -> Item | None:
         """Return the item for a function of the user, of any kind; None for anything else."""
-        value = unwrapped(value)
-        if isinstance(value, types.FunctionType):
-            return self._function(value, wanted) if self._is_of_user(value) else None
-        if isinstance(value, types.MethodType):
-            method = value.__func__
-            if isinstance(method, types.FunctionType) and self._is_of_user(method):
-                return self._function(method, wanted, value.__self__)
-            return None
-        if isinstance(value, functools.partial):
-            return self._partial(value, wanted, place, arguments)
-        call = inspect.getattr_static(type(value), "__call__", None)
-        if isinstance(call, types.FunctionType) and self._is_of_user(call):
-            return self._function(call, wanted, value)
-        return None
+        function: Any = unwrapped(value)
+        owner: list[Any] = []
+        if isinstance(function, functools.partial):
+            return self._partial(function, wanted, place, arguments)
+        if isinstance(function, types.MethodType):
+            function, owner = function.__func__, [function.__self__]
+        elif not isinstance(function, types.FunctionType):
+            function, owner = inspect.getattr_static(type(function), "__call__", None), [function]
+        is_of_user = isinstance(function, types.FunctionType) and self._is_of_user(function)
+        return self._function(function, wanted, *owner) if is_of_user else None
 
     def _function(self, function: types.FunctionType, wanted: str, *owner: Any) -> Item:
         """Return the item for a function, or for the method of an object, whose `self` becomes a global name."""
@@ -211,57 +205,41 @@ class Extraction:
         place = (source.path, node.lineno)
         if "__class__" in function.__code__.co_freevars:
             raise CannotExtract("it calls `super()`", fix="name the class instead", place=place)
-        try:
-            cells = [one.cell_contents for one in function.__closure__ or ()]
-        except ValueError:
-            raise CannotExtract(
-                "a variable of the function around it has no value yet", fix="assign to it first", place=place
-            ) from None
-        own = wanted if isinstance(node, ast.Lambda) or node.name.startswith("__") else node.name
-        if hasattr(function, "__wrapped__") and function.__name__.isidentifier():
-            own = function.__name__
+        own = function.__name__
+        own = own if own.isidentifier() and not own.startswith("__") else wanted
         definition = without_annotations(node)
         if isinstance(node, ast.Lambda):
             returned = ast.copy_location(ast.Return(definition.body), definition.body)
             definition = ast.copy_location(ast.FunctionDef(own, definition.args, [returned], []), definition)
         definition.decorator_list = []
-        owned = {take_first(definition.args, place): owner[0]} if owner else {}
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        values = {name: cell.cell_contents for name, cell in cells if cell != types.CellType()}
+        if owner:
+            parameters = definition.args.posonlyargs or definition.args.args
+            if not parameters:
+                why = "a method takes `self` as a part of `*args`"
+                raise CannotExtract(why, fix="name its first parameter", place=place)
+            values[parameters.pop(0).arg] = owner[0]
         item = Item(own, definition, source, scope)
         self._remember(key, item, (function, owner))
-        self._set_defaults(place, definition.args, function)
-        self._resolve(item, dict(zip(function.__code__.co_freevars, cells, strict=True)), owned)
+        defaults = [*definition.args.defaults, *filter(None, definition.args.kw_defaults)]
+        current = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        replaced = {
+            node: self._short(value, "default", (source.path, node.lineno))
+            for node, value in zip(defaults, current, strict=True)
+        }
+        definition.args = _Replacing(replaced).visit(definition.args)
+        self._resolve(item, values)
         return item
-
-    def _set_defaults(self, place: Place, arguments: ast.arguments, function: types.FunctionType) -> None:
-        """Have the defaults of a definition be their current values."""
-
-        def default(node: ast.expr, value: Any) -> ast.expr:
-            return self._short(value, "default", (place[0], node.lineno))
-
-        values, by_name = function.__defaults__ or (), function.__kwdefaults__ or {}
-        arguments.defaults = [default(*pair) for pair in zip(arguments.defaults, values, strict=True)]
-        arguments.kw_defaults = [
-            None if node is None else default(node, by_name[name.arg])
-            for name, node in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        ]
 
     def _partial(self, value: functools.partial[Any], wanted: str, place: Place | None, arguments: int) -> Item:
         """Return a function that passes its arguments on, after those that are bound."""
         key = ("partial", id(value))
         if key not in self._items:
             inner = unwrapped(value.func)
-            called = self._callable(inner, bound_name(inner) or f"{wanted}_of_all", place)
-            try:
-                function = self._library(inner) if called is None else reference(called)
-            except NotWritable as error:
-                raise CannotExtract(
-                    f"{error} has no source that can be read",
-                    fix="write a def with the same arguments that calls this one",
-                    place=place,
-                ) from error
-            if called is None:
-                names, defaults = _parameters_of(value, arguments), list[ast.expr]()
-            else:
+            function = self._value(inner, bound_name(inner) or f"{wanted}_of_all", place)
+            names, defaults = _parameters_of(value, arguments), list[ast.expr]()
+            if hasattr(function, ITEM):  # the user's own
                 own = [one for one in inspect.signature(value).parameters.values() if one.kind in POSITIONAL]
                 names = [one.name for one in own]
                 defaults = [self._short(one.default, one.name, place) for one in own if one.default is not one.empty]
@@ -283,19 +261,18 @@ class Extraction:
             self._resolve(item)
         return self._items[key]
 
-    def _global(self, scope: dict[str, Any], name: str, place: Place) -> ast.expr | Holder | None:
+    def _global(self, scope: dict[str, Any], name: str, place: Place | None) -> ast.expr | Holder | None:
         """Return a replacement for a global of a module: a reference, or a value; None for a builtin of Python."""
         source = source_of(scope)
         statement = bindings_of(source).get(name) if source is not None else None
         is_skipped = isinstance(statement, ast.Import | ast.ImportFrom) and name not in scope  # under TYPE_CHECKING
         if statement is None or source is None or is_skipped:
             if name in scope and not name.startswith("__"):
-                return self._found(scope[name], name, place)
+                return Holder(scope[name])
             if hasattr(builtins, name):
                 return None
-            file = "the module" if source is None else os.path.basename(source.path)
             raise CannotExtract(
-                f"`{name}` is not defined by a statement at the top level of {file}",
+                f"`{name}` is not defined by a statement at the top level of its file",
                 fix=f"define or import `{name}` first, or take it as an argument",
                 place=place,
             )
@@ -306,20 +283,18 @@ class Extraction:
             return reference(self._statement(source, statement, name, scope), name)
 
         value = scope.get(name)
-        if isinstance(statement, ast.ClassDef):
-            return Holder(value, whole) if isinstance(value, type) else whole()
-        if self._is_instance_of_user(value):
-            return Holder(value, whole)
         is_definition = isinstance(statement, ast.FunctionDef)
+        if isinstance(statement, ast.ClassDef) and not isinstance(value, type):
+            return whole()
+        if isinstance(statement, ast.ClassDef) or self._is_instance_of_user(value):
+            return Holder(value, whole)
         is_replaced = isinstance(value, types.FunctionType) and (  # by a decorator
             unwrapped(value) is not value or first_line(statement) != value.__code__.co_firstlineno
         )
         item = self._callable(value, name, place) if is_replaced or not is_definition else None
         if item is not None:
             return reference(item)
-        if is_definition:
-            return whole()
-        return whole() if name not in scope else self._constant(source, statement, name, scope, whole)
+        return whole() if is_definition or name not in scope else self._constant(source, statement, name, scope, whole)
 
     def _constant(
         self, source: Source, statement: ast.stmt, name: str, scope: dict[str, Any], whole: Callable[[], ast.expr]
@@ -327,31 +302,22 @@ class Extraction:
         """Return a reference to the statement of a constant, or its value if the statement would give another one."""
         before, place = dict(self._items), (source.path, statement.lineno)
         is_run_again = scope.get("__name__") != "__main__" or self._is_given  # a script or a notebook is not
-        is_kept = not self.is_frozen and (source.path, name) not in self.frozen and not is_changed(source, name)
+        is_kept = (source.path, name) not in self.frozen and not is_changed(source, name)
         if is_kept and is_run_again:
-            try:
+            with contextlib.suppress(CannotExtract):
                 node = whole()
-            except CannotExtract:
-                node = None
-            if node is not None:
                 needed = [item for item in needed_by(items_in(node)) if item.source is not None]
                 if self._is_given:
                     return node
                 if not any(_reads_outside(item.node) for item in needed):
                     is_short = any(item.is_function for item in needed) and self._is_short(scope[name], place)
-                    return self._found(scope[name], name, place) if is_short else node
+                    return Holder(scope[name]) if is_short else node
         self._items = before
-        try:
-            found = self._found(scope[name], name, place)
-        except CannotExtract:
-            if self._is_given:
-                return whole()
-            raise
         self.by_value.add((source.path, name))
-        return found
+        return Holder(scope[name], whole if self._is_given else None)
 
     def _imported(
-        self, scope: dict[str, Any], statement: ast.Import | ast.ImportFrom, name: str, place: Place
+        self, scope: dict[str, Any], statement: ast.Import | ast.ImportFrom, name: str, place: Place | None
     ) -> ast.expr | Holder | None:
         alias = next(one for one in statement.names if name_of(one) == name)
         if isinstance(statement, ast.Import):
@@ -359,7 +325,9 @@ class Extraction:
             if module is not None and is_module_of_user(module):
                 return Holder(module)
             return self._import(name, alias.name)
-        home = absolute_name(scope, statement)
+        home = statement.module or ""
+        if statement.level:
+            home = importlib.util.resolve_name("." * statement.level + home, str(scope.get("__package__")))
         if home == "__future__":
             return None
         whole, parent = sys.modules.get(f"{home}.{alias.name}"), sys.modules.get(home)
@@ -377,19 +345,18 @@ class Extraction:
 
     # Names that a statement reads.
 
-    def _resolve(self, item: Item, captured: Mapping[str, Any] = EMPTY, owned: Mapping[str, Any] = EMPTY) -> None:
+    def _resolve(self, item: Item, values: Mapping[str, Any] = EMPTY) -> None:
         """Replace each name that a statement reads by its counterpart in the module.
 
         Args:
             item: the statement.
-            captured: values of variables of the function around it, by name.
-            owned: the object of a method, by the name that it has there.
+            values: of variables of the function around it, and the object of a method, by name.
         """
         node, source = item.node, item.source
         assert isinstance(node, ast.stmt)
         assert source is not None
         path, replaced = source.path, dict[ast.AST, ast.expr]()
-        require_no_state(source, node, {*captured})
+        require_no_state(source, node, {*values})
         parents = {child: parent for parent in ast.walk(node) for child in ast.iter_child_nodes(parent)}
         own = {*names_bound(node)} if item.is_whole else set()
         free: dict[str, list[ast.Name]] = {}
@@ -398,76 +365,48 @@ class Extraction:
                 free.setdefault(one.id, []).append(one)
         for name, places in sorted(free.items()):
             place = (path, places[0].lineno)
-            if name in owned:
-                found: ast.expr | Holder | None = Holder(owned[name])
-            elif name in captured:
-                found = self._found(captured[name], name, place)
-            else:
-                found = self._global(item.scope, name, place)
+            found = Holder(values[name]) if name in values else self._global(item.scope, name, place)
             for one in places:
                 if isinstance(found, Holder):
-                    part, value = self._read(path, one, found, parents)
-                    replaced[part] = value
+                    part, new = self._part_read(path, one, found, parents)
+                    replaced[part] = new
                 elif found is not None:
                     if item.is_function:
-                        _require_unchanged(one, captured.get(name, item.scope.get(name)), parents, path)
+                        _require_unchanged(one, item.scope.get(name), parents, path)
                     replaced[one] = found
         item.node = _Replacing(replaced).visit(node)
 
-    def _read(self, path: str, name: ast.Name, holder: Holder, parents: Parents) -> tuple[ast.expr, ast.expr]:
-        """Return the part that is read of a value, and its replacement."""
-        try:
-            return self._climb(path, name, holder.value, parents)
-        except StateChanged:
-            raise
-        except CannotExtract:
-            if holder.whole is None:
-                raise
-            return name, holder.whole()
-
-    def _climb(self, file: str, name: ast.Name, value: Any, parents: Parents) -> tuple[ast.expr, ast.expr]:
+    def _part_read(self, file: str, name: ast.Name, holder: Holder, parents: Parents) -> tuple[ast.expr, ast.expr]:
         """Return the longest chain of attributes and keys that starts with a name, and a replacement for it."""
         node: ast.expr = name
-        path = [name.id]
-        while True:
-            parent, place = parents.get(node), (file, node.lineno)
-            _require_unchanged(node, value, parents, file)
-            is_part = isinstance(parent, ast.Attribute | ast.Subscript) and parent.value is node
-            if not is_part or not self._is_holder(value):
-                break
-            if isinstance(parent, ast.Subscript):
-                key = parent.slice.value if isinstance(parent.slice, ast.Constant) else None
-                if not isinstance(value, dict) or not isinstance(key, str) or key not in value:
-                    break
-                value = plain_container(value[key])
-                path.append(key)
-            elif type(value) is dict:
-                break  # a method of it
+        begin, value, path, place = node, holder.value, [name.id], (file, name.lineno)
+        _require_unchanged(node, value, parents, file)
+        while self._is_holder(value) and (key := _key_read(node, value, parents)):
+            part: Any = parents[node]
+            if isinstance(value, types.ModuleType):
+                found = self._global(vars(value), key, place)
+                if found is None:
+                    raise CannotExtract(f"`{ast.unparse(part)}` is not defined there", place=place)
+                if not isinstance(found, Holder):
+                    return part, found
+                begin, holder, value, path = part, found, found.value, [key]
             else:
-                assert isinstance(parent, ast.Attribute)
-                path.append(parent.attr)
-                if isinstance(value, types.ModuleType):
-                    found = self._global(vars(value), parent.attr, place)
-                    if found is None:
-                        raise CannotExtract(f"`{ast.unparse(parent)}` is not defined there", place=place)
-                    if not isinstance(found, Holder):
-                        return parent, found
-                    value, path = found.value, [parent.attr]
-                else:
-                    try:
-                        value = plain_container(getattr(value, parent.attr))
-                    except Exception as error:
-                        why = f"`{ast.unparse(parent)}` cannot be read: {error}"
-                        raise CannotExtract(why, fix=FIX, place=place) from error
-            node = parent
-        spelled = ast.unparse(node)
-        if isinstance(value, type) and self._is_of_user(value):
-            return node, self._class(value, spelled, place)
-        wanted = name.id
-        if node is not name:
-            constant = _constant_name(path[1:] if path[0] in ("self", "cls") else path)
-            wanted = path[-1] if callable(value) else constant
-        return node, self._value(value, wanted, place, spelled)
+                try:
+                    inner = value[key] if isinstance(part, ast.Subscript) else getattr(value, key)
+                except Exception:  # noqa: BLE001 - a property of the user's may raise anything
+                    break
+                value = plain_container(inner)
+                path.append(key)
+            node = part
+            _require_unchanged(node, value, parents, file)
+        constant = _constant_name(path[1:] if path[0] in ("self", "cls") else path)
+        wanted = name.id if node is name else path[-1] if callable(value) else constant
+        try:
+            return node, self._value(value, wanted, place, ast.unparse(node))
+        except CannotExtract as error:
+            if holder.whole is None or isinstance(error, StateChanged):
+                raise
+            return begin, holder.whole()
 
     def _is_holder(self, value: Any) -> bool:
         if isinstance(value, types.ModuleType | type):
@@ -491,27 +430,19 @@ class Extraction:
 
     # Values.
 
-    def _found(self, value: Any, name: str, place: Place) -> ast.expr | Holder:
-        """Return a replacement for the value of a name, or a holder if only what is read of it is written."""
-        return Holder(value) if self._is_holder(value) else self._value(value, name, place, name)
-
     def _value(self, value: Any, wanted: str, place: Place | None, spelled: str = "") -> ast.expr:
         """Return a replacement for a value: a reference to a function, an import or a constant."""
         item = self._callable(value, wanted, place)
         if item is not None:
             return reference(item)
-        if isinstance(value, types.ModuleType) and not self._is_of_user(value):
-            return self._import(wanted, value.__name__)
-        functions = (type, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
-        is_of_numpy = callable(value) and str(getattr(value, "__module__", "")).partition(".")[0] == "numpy"
         try:
-            if isinstance(value, functions) or is_of_numpy:
-                return self._library(value)
-            node = expression_of(value, self._refer(place))
+            node = expression_of(value, functools.partial(self._refer, place))
         except NotWritable as error:
             raise CannotExtract(
                 f"`{spelled or wanted}` cannot be written as source: it is {error}", fix=FIX, place=place
             ) from error
+        if isinstance(node, ast.Name | ast.Attribute):  # a function or a class
+            return node
         is_shared = isinstance(value, _CONTAINERS)
         key = ("value", id(value)) if is_shared else ("value", wanted, ast.dump(node))
         if key not in self._items:
@@ -521,27 +452,26 @@ class Extraction:
     def _short(self, value: Any, wanted: str, place: Place | None) -> ast.expr:
         """Return a replacement for a default or a bound argument: itself if it is short."""
         node = self._value(value, _constant_name([wanted]), place)
-        item = getattr(node, ITEM, None)
-        if isinstance(item, Item) and isinstance(item.node, ast.expr):
-            return item.node if len(ast.unparse(item.node)) <= LONGEST_IN_PLACE else node
-        return node
+        own = getattr(getattr(node, ITEM, None), "node", None)
+        return own if isinstance(own, ast.expr) and len(ast.unparse(own)) <= LONGEST_IN_PLACE else node
 
     def _is_short(self, value: Any, place: Place) -> bool:
         """Can a value be written in place of the functions of the user that compute it, which may take long?"""
         try:
-            expression_of(value, self._refer(place), LONGEST_COMPUTED)
+            expression_of(value, functools.partial(self._refer, place), LONGEST_COMPUTED)
         except (CannotExtract, NotWritable):
             return False
         return True
 
-    def _refer(self, place: Place | None) -> Callable[[Any], ast.expr]:
-        def refer(value: Any) -> ast.expr:
-            is_function = callable(value) and not isinstance(value, type)
-            name = str(getattr(value, "__name__", "function"))
-            item = self._callable(value, name, place) if is_function else None
-            return self._library(value) if item is None else reference(item)
-
-        return refer
+    def _refer(self, place: Place | None, value: Any) -> ast.expr:
+        """Return a reference to a function or a class, or to a module of a library."""
+        name, home = str(getattr(value, "__name__", "function")), sys.modules.get(str(getattr(value, "__module__", "")))
+        if isinstance(value, type) and home is not None and self._is_of_user(value):
+            found = self._global(vars(home), name, place)
+            if isinstance(found, Holder) and found.value is value and found.whole is not None:
+                return found.whole()
+        item = self._callable(value, name, place) if callable(value) and not isinstance(value, type) else None
+        return self._library(value) if item is None else reference(item)
 
     def _library(self, value: Any) -> ast.expr:
         """Return a reference to a module, a class or a function of a library.
@@ -557,18 +487,6 @@ class Extraction:
         for part in (*parts, *([name] if name else [])):
             node = ast.Attribute(node, part, ast.Load())
         return node
-
-    def _class(self, value: type, spelled: str, place: Place) -> ast.expr:
-        module = sys.modules.get(value.__module__)
-        source = None if module is None else source_of(vars(module))
-        statement = bindings_of(source).get(value.__name__) if source is not None else None
-        if source is None or module is None or not isinstance(statement, ast.ClassDef):
-            raise CannotExtract(
-                f"`{spelled}` is a class that is not defined at the top level of a file",
-                fix="define it there",
-                place=place,
-            )
-        return reference(self._statement(source, statement, value.__name__, vars(module)))
 
     def _remember(self, key: Hashable, item: Item, value: Any) -> None:
         self._items[key] = item
@@ -587,6 +505,15 @@ def _parameters_of(function: functools.partial[Any], arguments: int) -> list[str
             positional = []
         names += [one.name for at, one in enumerate(positional) if at < arguments or one.default is one.empty]
     return names or list(ARGUMENTS[: max(arguments, 1)])
+
+
+def _key_read(node: ast.expr, value: Any, parents: Parents) -> str:
+    """Return the attribute or the key of a dictionary that is read of a value; empty if it is used as a whole."""
+    parent = parents.get(node)
+    if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(value, dict):
+        key = getattr(parent.slice, "value", None)
+        return key if isinstance(key, str) else ""
+    return parent.attr if isinstance(parent, ast.Attribute) and type(value) is not dict else ""
 
 
 def _require_unchanged(node: ast.expr, value: Any, parents: Parents, path: str) -> None:
@@ -631,22 +558,18 @@ def extract(add: Callable[[Extraction], None]) -> tuple[Extracted, types.ModuleT
         add: adds what is to be extracted.
     """
     frozen: frozenset[tuple[str, str]] = frozenset()
-    is_frozen = False
     while True:
-        extraction = Extraction(frozen, is_frozen=is_frozen)
+        extraction = Extraction(frozen)
         add(extraction)
         extracted = extraction.module()
+        module, failure = None, None
         try:
             module = load(extracted)
-        except Exception as error:
-            if is_frozen:
-                places = [(one.filename, one.lineno or 1) for one in traceback.extract_tb(error.__traceback__)]
-                place = next((one for one in places if one[0] == extracted.path), None)
-                why = f"what the function needs cannot be computed again: {error}"
-                raise CannotExtract(why, fix=FIX, place=place_of_user(place)) from error
-            is_frozen = True
-        else:
-            changed = extraction.changed(module)
-            if changed <= frozen:
-                return extracted, module, frozen | extraction.by_value
-            frozen |= changed
+        except Exception as error:  # noqa: BLE001 - whatever the user's statements raise
+            failure = error
+        changed = extraction.changed(module)
+        if module is not None and changed <= frozen:
+            return extracted, module, frozen | extraction.by_value
+        if changed <= frozen:
+            raise CannotExtract(f"what the function needs cannot be computed again: {failure}", fix=FIX) from failure
+        frozen |= changed

@@ -183,7 +183,12 @@ def _names(items: Iterable[Item], roots: Sequence[Item]) -> dict[Item, str]:
         local |= {node.arg for node in nodes if isinstance(node, ast.arg)}
         for other in items_in(item.node):
             avoid.setdefault(other, set()).update(local)
-    for item in sorted(items, key=lambda item: _freedom(item, roots)):
+
+    def freedom(item: Item) -> tuple[bool, bool, bool]:
+        """Return how freely a name may be chosen: whole statements keep theirs."""
+        return not item.is_whole, item not in roots and not isinstance(item.node, IMPORTS), item.source is None
+
+    for item in sorted(items, key=freedom):
         if item.is_whole:
             for name in names_bound(item.node) if item.wanted else ():
                 other = taken.setdefault(name, item)
@@ -205,15 +210,6 @@ def _names(items: Iterable[Item], roots: Sequence[Item]) -> dict[Item, str]:
         taken[name] = item
         names[item] = name
     return names
-
-
-def _freedom(item: Item, roots: Sequence[Item]) -> int:
-    """Return how freely a name may be chosen for an item: whole statements keep theirs."""
-    if item.is_whole:
-        return 0
-    if item in roots or isinstance(item.node, IMPORTS):
-        return 1
-    return 3 if item.source is None else 2
 
 
 class _ShortFloats(ast.NodeTransformer):
@@ -274,11 +270,6 @@ def load(extracted: Extracted) -> types.ModuleType:
     sys.modules[module.__name__] = module
     exec(compile(extracted.text, path, "exec", dont_inherit=True), vars(module))
     return module
-
-
-def extracted_at(path: str) -> Extracted | None:
-    """Return the extracted module that has a path; None for any other file."""
-    return _EXTRACTED.get(path)
 
 
 def register_copied(file: str, copied: Iterable[tuple[int, int, str, int]]) -> None:

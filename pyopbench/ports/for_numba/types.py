@@ -20,7 +20,7 @@ import numpy as np
 from pyopbench.model.syntax import number_of
 from pyopbench.ports.arrays import name_of
 from pyopbench.ports.extract.definitions import CannotExtract, definition_of
-from pyopbench.ports.rebinding import arrange, copy_functions, redefine
+from pyopbench.ports.rebinding import instrument, unwrap
 
 ARRAY, SCALAR, PYTHON = "array", "scalar", "python"
 LIST, TUPLE, OTHER = "list", "tuple", "other"
@@ -104,7 +104,9 @@ def types_of(body: Callable[..., Any], examples: Iterable[Sequence[Any]], types:
     """
     types = types or Types()
     runs = _Runs(types)
-    copied = arrange(body, copy_functions(body, runs.instrumented))
+    path = unwrap(body).__code__.co_filename
+    names = {SEE: partial(runs.see, path, {}), DECIDED: partial(runs.decided, path)}
+    copied = instrument(body, instrumented, names)
     given = list(examples)
     for example in given:
         with contextlib.suppress(_TooLong):
@@ -148,19 +150,6 @@ class _Runs:
         self.turned.update(left[:1])
         return bool(left)
 
-    def instrumented(self, function: Any) -> Any:
-        """Return a copy of a function, with the same globals, that shows its values."""
-        try:
-            source, node = definition_of(function)
-        except CannotExtract:
-            return function
-        if node not in source.tree.body:  # a decorator has replaced a function
-            return function
-        definition = _Showing().visit(copy.deepcopy(node))
-        definition.decorator_list = []
-        names = {SEE: partial(self.see, source.path, {}), DECIDED: partial(self.decided, source.path)}
-        return redefine(function, definition, source.path, names)
-
     def see(self, path: str, known: dict[Any, None], number: int, value: Any) -> Any:
         """Note the type of an expression; with a condition inverted, only if it was not evaluated before."""
         self.steps += 1
@@ -188,6 +177,19 @@ class _Runs:
             return not answer
         self.answers.setdefault(place, set()).add(answer)
         return answer
+
+
+def instrumented(function: Any) -> tuple[str, ast.FunctionDef] | None:
+    """Return the file of a function and a definition of it that shows its values; None if it has no definition."""
+    try:
+        source, node = definition_of(function)
+    except CannotExtract:
+        return None
+    if node not in source.tree.body:  # a decorator has replaced a function
+        return None
+    definition = _Showing().visit(copy.deepcopy(node))
+    definition.decorator_list = []
+    return source.path, definition
 
 
 def _fresh(value: Any) -> Any:

@@ -1,23 +1,31 @@
-"""What a port documents: its body, its inputs and outputs, and its gradient."""
+"""What a port documents: its body, its inputs and outputs, and its gradient; and which inputs the body writes to."""
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import itertools
 import signal
+import sys
 import textwrap
 import threading
 import time
+import trace
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from pyopbench.model.op import Op
-from pyopbench.ports.arrays import as_array, body_outputs, dtype_of
+from pyopbench.model.syntax import Function
+from pyopbench.ports.arrays import as_array, as_given, body_outputs, dtype_of, read_only
+from pyopbench.ports.porting.units import Units
+from pyopbench.ports.porting.watched_values import METHODS, WRITING
+from pyopbench.ports.porting.watching import output_of
+from pyopbench.ports.rebinding import arrange, unwrap
 
 WIDTH = 88
 SEEDS = 3
@@ -30,6 +38,9 @@ not hold up its port."""
 DRAWN_SEEDS = 30
 """Seeds with which it is seen whether a size depends on what a body draws."""
 
+WRITES = {*METHODS, *WRITING, "at"}
+"""Names of methods and functions that write to an array."""
+
 Axis: TypeAlias = tuple[int, int]
 """The position of an input, and an axis of it."""
 
@@ -41,7 +52,7 @@ class Facts:
     function: str
     """The name that the user's function has where it is defined."""
     file: str
-    """The name of the file that it is in, as a comment and a docstring may have it."""
+    """The name of the file that it is in."""
     inputs: tuple[tuple[str, str, int], ...]
     """Name, dtype and rank of each."""
     outputs: tuple[tuple[str, tuple[Axis | None, ...]], ...]
@@ -66,16 +77,20 @@ def examples_of(op: Op, sizes: int = 2, seeds: int = SEEDS) -> list[tuple[Any, .
 
 def facts_of(op: Op, function: str, names: Sequence[str], file: str) -> Facts:
     """Return what is known of an op whose body has the name `function` in a file; its `__name__` may be anything."""
-    examples = examples_of(op)
-    returned = [body_outputs(op.numpy, example) for example in examples]
-    probed = probed_examples(op, examples, returned[0])
-    known = len(examples)
-    examples, returned = [*examples, *(one for one, _ in probed)], [*returned, *(found for _, found in probed)]
+    pairs = [(one, body_outputs(op.numpy, one)) for one in examples_of(op)]
+    known = len(pairs)
+    pairs += probed_examples(op, [one for one, _ in pairs], pairs[0][1])
+    if op.own is not None and op.own.is_random:
+        body = arrange(op.numpy, unwrap(op.numpy))  # without what seeds it
+        for seed in range(DRAWN_SEEDS):
+            np.random.seed(seed)  # noqa: NPY002 - what the body draws from
+            pairs.append((pairs[0][0], body_outputs(body, pairs[0][0])))
+    examples, returned = zip(*pairs, strict=True)
     inputs = tuple((name, dtype_of(one), one.ndim) for name, one in zip(names, examples[0], strict=True))
     outputs = tuple(
         (dtype_of(several[0]), _shape_of(several, examples, known)) for several in zip(*returned, strict=True)
     )
-    return Facts(function, _plain(file), inputs, outputs, op.differentiable, op.floating_outputs)
+    return Facts(function, file, inputs, outputs, op.differentiable, op.floating_outputs)
 
 
 def probed_examples(
@@ -116,19 +131,6 @@ def smaller_examples(op: Op, examples: Sequence[Sequence[Any]]) -> list[tuple[An
         for smaller in sorted({-(-size // divisor) for divisor in (2, 4, 16)} - {size}, reverse=True)
     ]
     return [inputs for inputs in resized if _outputs_before(op, inputs, end) is not None]
-
-
-def without_drawn_sizes(facts: Facts, body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Facts:
-    """Return facts without the sizes of outputs that are others after another seed of NumPy's generator."""
-    outputs = list(facts.outputs)
-    for seed, example in itertools.product(range(DRAWN_SEEDS), examples):
-        np.random.seed(seed)  # noqa: NPY002 - what the body draws from
-        sizes = {at: several[0] for at, several in _sizes([example]).items()}
-        for place, found in enumerate(body_outputs(body, example)):
-            dtype, shape = outputs[place]
-            pairs = zip(shape, found.shape, strict=True)
-            outputs[place] = dtype, tuple(one if one and sizes[one] == size else None for one, size in pairs)
-    return replace(facts, outputs=tuple(outputs))
 
 
 def _sizes(examples: Sequence[Sequence[Any]]) -> dict[Axis, tuple[int, ...]]:
@@ -184,11 +186,6 @@ def _outputs_before(op: Op, inputs: Sequence[Any], end: float) -> tuple[Any, ...
         signal.signal(signal.SIGALRM, signal.SIG_DFL if before is None else before)
 
 
-def _plain(name: str) -> str:
-    """Return the name of a file on one line and without quotes, because it is written into comments and docstrings."""
-    return "".join(one if one.isprintable() and one not in '"\\' else f"\\u{ord(one):04x}" for one in name)
-
-
 def _shape_of(outputs: Sequence[Any], examples: Sequence[Sequence[Any]], known: int) -> tuple[Axis | None, ...]:
     if len({one.ndim for one in outputs}) > 1:
         return ()
@@ -200,6 +197,76 @@ def _axis_of(sizes: Sequence[int], examples: Sequence[Sequence[Any]], known: int
     if len(set(sizes[:known])) < 2:
         return None  # it may be that by chance
     return next((at for at, others in _sizes(examples).items() if others == tuple(sizes)), None)
+
+
+def written_inputs(body: Callable[..., Any], examples: Sequence[Sequence[Any]], units: Units) -> list[int]:
+    """Return the positions of the inputs that a body may write to.
+
+    For the examples, the body is run on read-only arrays; a write then fails even if its mask is false everywhere. A
+    body that writes to anything, and has code that no example reaches, may write to all of them.
+    """
+    functions = [unit.node for unit in units.in_order() if isinstance(unit.node, Function | ast.ClassDef)]
+    inside = [node for one in functions for node in ast.walk(one) if node is not one]
+    places = range(len(examples[0]))
+    if any(map(_writes, inside)) and not _are_run(body, examples, inside, units.source.path):
+        return list(places)
+
+    def is_written(place: int, example: Sequence[Any]) -> bool:
+        others = as_given(example)
+        return writes_to_arrays(lambda one: body(*others[:place], one, *others[place + 1 :]), [example[place]])
+
+    return [place for place in places if any(is_written(place, one) for one in examples)]
+
+
+def _writes(node: ast.AST) -> bool:
+    """May a node write to an array?"""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.ctx, ast.Store)
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        is_uncopied = any(one.arg == "copy" and getattr(one.value, "value", None) is False for one in node.keywords)
+        return name in WRITES or is_uncopied or output_of(node) is not None
+    return isinstance(node, ast.AugAssign)
+
+
+def _are_run(body: Callable[..., Any], examples: Sequence[Sequence[Any]], nodes: Sequence[ast.AST], path: str) -> bool:
+    """Do the examples reach all statements of functions, and is no expression of them one array or another?"""
+    tests = {id(one) for node in nodes for one in ast.walk(getattr(node, "test", None) or ast.Pass())}
+    if any(
+        isinstance(node, ast.Lambda)
+        or (isinstance(node, ast.IfExp | ast.BoolOp) and id(node) not in tests)
+        or getattr(node, "ifs", None)
+        for node in nodes
+    ):
+        return False
+    tracer, before = trace.Trace(count=True, trace=False), sys.gettrace()
+    for example in examples:
+        with contextlib.suppress(Exception):  # the body is the user's own
+            tracer.runfunc(body, *as_given(example))
+    sys.settrace(before)
+    lines = {line for file, line in tracer.results().counts if file == path}
+    return all(node.lineno in lines or not _may_pass_on(node) for node in nodes if isinstance(node, ast.stmt))
+
+
+def _may_pass_on(node: ast.stmt) -> bool:
+    """May a statement write to an array, give it another name, or pass it to a function of the user's?"""
+    if isinstance(node, ast.Expr | ast.Return):
+        calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
+        return any(isinstance(one.func, ast.Name) or _writes(one) for one in calls)
+    return not isinstance(node, ast.Raise | ast.Global | ast.Nonlocal | ast.Pass | ast.Continue | ast.Break)
+
+
+def writes_to_arrays(function: Callable[..., Any], arrays: Sequence[Any]) -> bool:
+    """Does a function of arrays fail only if it cannot write to them?"""
+    return _fails(function, read_only(arrays)) and not _fails(function, as_given(arrays))
+
+
+def _fails(function: Callable[..., Any], arrays: Sequence[Any]) -> bool:
+    try:
+        function(*arrays)
+    except Exception:  # noqa: BLE001 - the body is the user's own
+        return True
+    return False
 
 
 def filled(paragraph: str) -> str:

@@ -20,27 +20,27 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.syntax import NUMBER, Function, Source, number_of
+from pyopbench.model.syntax import Function, Source, number_of
 from pyopbench.ports.arrays import name_of
 from pyopbench.ports.extract import definitions
-from pyopbench.ports.extract.module import extracted_at
-from pyopbench.ports.porting.memory import Memory, owner_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.watched_calls import call
 from pyopbench.ports.porting.watched_values import (
     CONTROL,
+    Memory,
     WatchedArray,
+    WatchedInt,
     WatchedNumber,
     attribute,
     check_stale,
     depending,
     depends,
     derived,
-    grow,
     is_grown,
     is_open,
     length_depends,
     operated,
+    owner_of,
     plain,
     renew,
     settled,
@@ -48,7 +48,7 @@ from pyopbench.ports.porting.watched_values import (
     watched,
 )
 from pyopbench.ports.porting.watching import SEE, watching
-from pyopbench.ports.rebinding import arrange, copy_functions, redefine, unwrap
+from pyopbench.ports.rebinding import instrument, unwrap
 
 TENSOR, ARRAY, NUMBER_KIND, SEQUENCE, OTHER = "tensor", "array", "number", "sequence", "other"
 
@@ -67,6 +67,9 @@ a loop of the graph. The first call then takes up to 20 s."""
 
 CONDITION = 8
 """Operations that a condition of the graph counts for, besides those on its branches: tracing one takes 5 to 10 ms."""
+
+GROWING = ("Mult", "Pow", "LShift")
+"""Operators that make integers of more digits than those they are given have together."""
 
 
 @dataclass(frozen=True)
@@ -90,76 +93,45 @@ class Seen:
     """Is it a tuple of integers or arrays of integers, which as a key is one index for each axis?"""
 
 
-Place = tuple[str, int]
-"""File of a node, and its number there."""
-
-
 @dataclass
 class Observed:
-    """The observations of the expressions of a body and its helpers, by file and number of the node."""
+    """The observations of the expressions of a body and its helpers, by the number of a node in their file."""
 
-    seen: dict[Place, set[Seen]] = field(default_factory=dict)
-    functions: dict[Place, tuple[Source, Function]] = field(default_factory=dict)
-    """The definitions that were called, with their files."""
-    decided: set[Place] = field(default_factory=set)
+    seen: dict[int, set[Seen]] = field(default_factory=dict)
+    functions: dict[int, tuple[Source, Function]] = field(default_factory=dict)
+    """The definitions that were called, with their file."""
+    decided: set[int] = field(default_factory=set)
     """Statements and expressions whose branch depends on values, and loops that are too long to be unrolled."""
-    joining: set[Place] = field(default_factory=set)
+    joining: set[int] = field(default_factory=set)
     """Loops in which a `continue` that depends on values may end a round early."""
-    left: dict[Place, dict[str, set[Seen]]] = field(default_factory=dict)
+    left: dict[int, dict[str, set[Seen]]] = field(default_factory=dict)
     """What names are after such a statement, and at the ends of its rounds; of a function, also what it returns."""
-    growing: dict[tuple[Place, str], frozenset[int]] = field(default_factory=dict)
+    growing: dict[tuple[int, str], frozenset[int]] = field(default_factory=dict)
     """Axes of such names whose size changes from round to round."""
-    stale: set[Place] = field(default_factory=set)
+    stale: set[int] = field(default_factory=set)
     """Reads of arrays that have other values in a port: it bound only one of several names to what was written."""
+    multiplies_integers: bool = False
+    """Is a product or a power of Python's integers computed from an input, which has 64 bits in a port?"""
 
     def of(self, source: Source, node: ast.AST) -> set[Seen]:
         """Return what an expression was; nothing if it was never evaluated."""
-        return self.seen.get((source.path, number_of(node)), set())
+        return self.seen.get(number_of(node), set())
 
     def decides(self, source: Source, node: ast.AST) -> bool:
         """Does the branch that a statement or an expression takes depend on values?"""
-        return (source.path, number_of(node)) in self.decided
+        return number_of(node) in self.decided
 
     def joins(self, source: Source, node: ast.AST) -> bool:
         """Does a statement, or a round of a loop, leave tensors because values decide what it does?"""
-        place = (source.path, number_of(node))
-        return place in self.decided or place in self.joining
+        return number_of(node) in self.decided or number_of(node) in self.joining
 
     def leaves(self, source: Source, node: ast.AST) -> dict[str, set[Seen]]:
         """Return what the names are that a statement leaves."""
-        return self.left.get((source.path, number_of(node)), {})
+        return self.left.get(number_of(node), {})
 
     def grows(self, source: Source, node: ast.AST, name: str) -> frozenset[int]:
         """Return the axes of a name whose size changes in a loop."""
-        return self.growing.get(((source.path, number_of(node)), name), frozenset())
-
-
-def refuse_stale(observed: Observed) -> None:
-    """Refuse a body that reads an array through one name after a write through another one."""
-    places = observed.stale
-    for source, function in observed.functions.values():
-        for node in ast.walk(function):
-            if isinstance(node, ast.expr | ast.stmt) and (source.path, getattr(node, NUMBER, None)) in places:
-                raise CannotPort(
-                    f"`{ast.unparse(node)}` shares its memory with an array that was written to through another name",
-                    fix="use .copy() where it gets its second name, numba_op, or keep the callback",
-                    place=(source.path, node.lineno),
-                )
-
-
-GROWING = (ast.Mult, ast.Pow, ast.LShift)
-"""Operators that make integers of more digits than those they are given have together."""
-
-
-def multiplies_integers(observed: Observed) -> bool:
-    """Is a product or a power of Python's integers computed from an input, which has 64 bits in a port?"""
-    for source, function in observed.functions.values():
-        for node in ast.walk(function):
-            if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, GROWING):
-                made = observed.of(source, node if isinstance(node, ast.BinOp) else node.target)
-                if any(one.kind == TENSOR and one.weak is int for one in made):
-                    return True
-    return False
+        return self.growing.get((number_of(node), name), frozenset())
 
 
 def observe(body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Observed:
@@ -168,10 +140,12 @@ def observe(body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Obse
     Args:
         body: the user's function, or what stands around it and gives it its arguments.
         examples: arrays for its arguments.
+
+    Raises:
+        CannotPort: it fails on an example, or reads an array through one name after a write through another one.
     """
-    definition_of(unwrap(body))
-    observed = Observed()
-    runs = _Runs(body, examples, observed)
+    runs = _Runs(body, examples)
+    observed = runs.observed
     # A late finding, such as that a `break` depends on a value, also applies to what ran before.
     for _ in range(MOST_RUNS):
         observed.seen.clear()
@@ -184,104 +158,15 @@ def observe(body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Obse
         if turned is None:
             break
         runs.run_all(turned, may_fail=True)
-    return observed
-
-
-class _Runs:
-    """Runs of a watched copy of a body."""
-
-    def __init__(self, body: Callable[..., Any], examples: Sequence[Sequence[Any]], observed: Observed) -> None:
-        self.examples = examples
-        self.observed = observed
-        self.answers: dict[Place, set[bool]] = {}
-        # By decision: the answers that were forced when it was first reached.
-        self.reached: dict[Place, dict[Place, bool]] = {}
-        self.turned: set[Place] = set()
-        self.outside: dict[int, tuple[Any, Memory]] = {}
-        self.sizes: dict[tuple[Place, str, int], tuple[int, ...]] = {}
-        self.visited: set[tuple[Place, str]] = set()
-        self.steps = self.operations = 0
-        self.example = 0
-        self.forced: dict[Place, bool] = {}
-        self.is_off_course = False
-        self.names: dict[Place, dict[str, str]] = {}
-        self.copy = arrange(body, copy_functions(body, lambda one: _watched(one, self)))
-
-    def knowledge(self) -> tuple[int, ...]:
-        """Return how much is known so far, to see whether more follows; no fact is ever dropped."""
-        observed = self.observed
-        left = [seen for names in observed.left.values() for seen in names.values()]
-        types = sum(len({(one.dtype, one.weak, one.rank) for one in seen}) for seen in left)
-        growing = sum(map(len, observed.growing.values()))
-        return len(observed.decided), len(observed.joining), types, growing
-
-    def joined_names(self, path: str, function: int) -> dict[str, str]:
-        """Return the names of a function that are tensors where ways meet, with their dtypes if they are known."""
-        if (path, function) not in self.names:
-            source, node = self.observed.functions.get((path, function), (None, None))
-            if source is None or node is None:
-                return {}
-            found: dict[str, set[Seen]] = {}
-            for one in ast.walk(node):
-                if isinstance(one, ast.If | ast.For | ast.While) and self.observed.joins(source, one):
-                    for name, seen in self.observed.leaves(source, one).items():
-                        found.setdefault(name, set()).update(seen)
-            self.names[path, function] = {
-                name: dtype_of({one for one in seen if one.weak is None}) for name, seen in found.items()
-            }
-        return self.names[path, function]
-
-    def note_answer(self, place: Place, *, answer: bool) -> None:
-        """Note the answer of a decision."""
-        self.answers.setdefault(place, set()).add(answer)
-        self.reached.setdefault(place, dict(self.forced))
-
-    def not_taken(self) -> dict[Place, bool] | None:
-        """Return a decision with one answer so far, mapped to the other one, and the forced answers that lead to it."""
-        for place, answers in self.answers.items():
-            if len(answers) == 1 and place in self.observed.decided and place not in self.turned:
-                self.turned.add(place)
-                return {**self.reached[place], place: not next(iter(answers))}
-        return None
-
-    def run_all(self, forced: dict[Place, bool], *, may_fail: bool = False) -> None:
-        """Run the body on all examples, with the answers of some decisions forced."""
-        self.forced = forced
-        self.names.clear()
-        for number, example in enumerate(self.examples):
-            self.example = number
-            error = self._run(example)
-            if error is not None and not may_fail and not self.is_off_course:
+    for source, function in observed.functions.values():
+        for node in ast.walk(function):
+            if isinstance(node, ast.expr | ast.stmt) and number_of(node) in observed.stale:
                 raise CannotPort(
-                    f"the body fails on an example: {type(error).__name__}: {error}", place=_place_of(error)
-                ) from error
-
-    def _run(self, example: Sequence[Any]) -> Exception | None:
-        self.steps = self.operations = 0
-        self.is_off_course = False
-        self.visited.clear()
-        CONTROL.clear()
-        for _, memory in self.outside.values():
-            memory.writes.clear()
-        inputs = [depending(np.array(one)[()]) for one in example]
-        try:
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                self.copy(*inputs)
-        except Exception as error:  # noqa: BLE001 - the user's function may raise anything
-            return error
-        finally:
-            self.observed.stale |= CONTROL.stale
-            CONTROL.clear()
-        return None
-
-
-def _place_of(error: Exception) -> Place | None:
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        is_of_user = extracted_at(frame.filename) is not None or definitions.is_file_of_user(frame.filename)
-        if is_of_user and frame.lineno:
-            return frame.filename, frame.lineno
-    return None
+                    f"`{ast.unparse(node)}` shares its memory with an array that was written to through another name",
+                    fix="use .copy() where it gets its second name, numba_op, or keep the callback",
+                    place=(source.path, node.lineno),
+                )
+    return observed
 
 
 def definition_of(function: Any) -> tuple[Source, Function]:
@@ -300,20 +185,12 @@ def definition_of(function: Any) -> tuple[Source, Function]:
     return source, node
 
 
-def _watched(function: Any, runs: _Runs) -> Any:
-    """Return a copy of a function, with the same globals, that shows what each of its expressions is."""
-    source, node = definition_of(function)
-    runs.observed.functions[source.path, number_of(node)] = source, node
-    assert isinstance(node, ast.FunctionDef)  # as `definition_of` has it
-    names = {SEE: _Watcher(runs, source.path)}
-    return redefine(function, watching(copy.deepcopy(node)), source.path, names)
-
-
 @dataclass
 class _Loop:
-    """One execution of a loop: the conditions around it, and the operations before it."""
+    """One execution of a loop: its function, the conditions around it, and the operations before it."""
 
-    place: Place
+    number: int
+    function: int
     level: int
     begun_at: int
     rounds: int = 0
@@ -321,33 +198,93 @@ class _Loop:
     sizes: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
 
-class _Watcher:
-    """The object that the copies of the functions of a file call."""
+class _Runs:
+    """Runs of an instrumented copy of a body, which calls the methods below for its expressions and decisions."""
 
-    def __init__(self, runs: _Runs, path: str) -> None:
-        self.runs = runs
-        self.path = path
+    def __init__(self, body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> None:
+        self.examples = examples
+        self.observed = Observed()
+        self.decided = self.observed.decided
+        self.answers: dict[int, set[bool]] = {}
+        # By decision: the answers that were forced when it was first reached.
+        self.reached: dict[int, dict[int, bool]] = {}
+        self.turned: set[int] = set()
+        self.forced: dict[int, bool] = {}
+        # By function and name: what the name is where ways meet.
+        self.joined: dict[tuple[int, str], set[Seen]] = {}
+        self.sizes: dict[tuple[int, str, int], tuple[int, ...]] = {}
+        # Of one run.
+        self.visited: set[tuple[int, str]] = set()
+        self.outside: dict[int, tuple[Any, Memory]] = {}
+        self.example = self.steps = self.operations = 0
+        self.is_off_course = False
+        self.path = definition_of(unwrap(body))[0].path
+        self.copy = instrument(body, self._watched, {SEE: self})
+
+    def _watched(self, function: Any) -> tuple[str, ast.FunctionDef]:
+        """Return the file of a function, and a definition of it that shows what each of its expressions is."""
+        source, node = definition_of(function)
+        self.observed.functions[number_of(node)] = source, node
+        assert isinstance(node, ast.FunctionDef)  # as `definition_of` has it
+        return source.path, watching(copy.deepcopy(node))
+
+    def knowledge(self) -> tuple[int, ...]:
+        """Return how much is known so far, to see whether more follows; no fact is ever dropped."""
+        observed = self.observed
+        left = [seen for names in observed.left.values() for seen in names.values()]
+        types = sum(len({(one.dtype, one.weak, one.rank) for one in seen}) for seen in left)
+        growing = sum(map(len, observed.growing.values()))
+        return len(observed.decided), len(observed.joining), types, growing
+
+    def not_taken(self) -> dict[int, bool] | None:
+        """Return a decision with one answer so far, mapped to the other one, and the forced answers that lead to it."""
+        for number, answers in self.answers.items():
+            if len(answers) == 1 and number in self.decided and number not in self.turned:
+                self.turned.add(number)
+                return {**self.reached[number], number: not next(iter(answers))}
+        return None
+
+    def run_all(self, forced: dict[int, bool], *, may_fail: bool = False) -> None:
+        """Run the body on all examples, with the answers of some decisions forced."""
+        self.forced = forced
+        for number, example in enumerate(self.examples):
+            self.example, self.steps, self.operations, self.is_off_course = number, 0, 0, False
+            self.visited.clear()
+            self.outside.clear()
+            CONTROL.begin(self.observed.stale)
+            inputs = [depending(np.array(one)[()]) for one in example]
+            try:
+                with np.errstate(all="ignore"), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    self.copy(*inputs)
+            except Exception as error:  # the user's function may raise anything
+                if may_fail or self.is_off_course:
+                    continue
+                frames = traceback.extract_tb(error.__traceback__)
+                lines = [one.lineno for one in frames if one.filename == self.path and one.lineno]
+                raise CannotPort(
+                    f"the body fails on an example: {type(error).__name__}: {error}",
+                    place=(self.path, lines[-1]) if lines else None,
+                ) from error
 
     # Expressions.
 
     def see(self, number: int, value: Any) -> Any:
         """Note what an expression is."""
-        runs = self.runs
-        runs.steps += 1
-        CONTROL.place = (self.path, number)
+        self.steps += 1
+        CONTROL.place = number
         if type(value) is np.ndarray:
             value = self._from_outside(value)
         seen = seen_as(value)
-        if seen.kind == TENSOR:
-            runs.operations += 1
-        runs.observed.seen.setdefault((self.path, number), set()).add(seen)
+        self.operations += seen.kind == TENSOR
+        self.observed.seen.setdefault(number, set()).add(seen)
         return value
 
     def _from_outside(self, array: Any) -> Any:
-        root = owner_of(array)
-        found = watched(array)
+        """Return an array that no watched expression made; all views of one share its memory."""
+        found, root = watched(array), owner_of(array)
         if isinstance(found, WatchedArray):
-            _, found.memory = self.runs.outside.setdefault(id(root), (root, found.memory))
+            _, found.memory = self.outside.setdefault(id(root), (root, found.memory))
             found.time = 0
         return found
 
@@ -364,10 +301,17 @@ class _Watcher:
             return tuple(map(self.hold, value))
         return renew(self._from_outside(value) if type(value) is np.ndarray else value)
 
+    def bound(self, function: int, name: str, value: Any) -> Any:
+        """Return the value of a name that is assigned; of a number, as what the name is where ways meet."""
+        if type(value) not in (bool, int, float, complex):
+            return self.hold(value)
+        joined = self.joined.get((function, name))
+        return value if joined is None else settled(value, dtype_of({one for one in joined if one.weak is None}))
+
     def call(self, number: int, function: Any, /, *arguments: Any, **options: Any) -> Any:
         """Return what a call returns."""
         depth = CONTROL.depth
-        CONTROL.place = (self.path, number)
+        CONTROL.place = number
         receiver = getattr(function, "__self__", None)
         if function is not len:
             check_stale(arguments, options, *([receiver] if isinstance(receiver, WatchedArray) else []))
@@ -380,8 +324,6 @@ class _Watcher:
         found = value[key]
         if isinstance(value, list | tuple | dict) and depends(key):
             found = depending(found)
-        if isinstance(value, list) and isinstance(key, slice) and (is_grown(value) or depends(key)):
-            grow(found)
         if isinstance(value, WatchedArray) and isinstance(found, WatchedArray):
             found.holder = value.holder
             return self.see(number, found)
@@ -397,31 +339,31 @@ class _Watcher:
     def derive(self, number: int, names: Sequence[str], *operands: Any) -> Any:
         """Return the result of an operator, or of a chain of comparisons."""
         check_stale(*operands)
-        if len(operands) == 1:
-            return self.see(number, derived(operated(OPERATORS[names[0]], *operands), *operands))
-        for name, pair in zip(names, itertools.pairwise(operands), strict=True):
-            found = operated(OPERATORS[name], *pair)
-            if len(names) > 1 and not found:
+        found = operated(OPERATORS[names[0]], *operands[:2])
+        for name, pair in zip(names[1:], itertools.pairwise(operands[1:]), strict=True):
+            if not found:
                 break
-        return self.see(number, derived(found, *operands))
+            found = operated(OPERATORS[name], *pair)
+        return self.see(number, self._derived(names[0], found, *operands))
 
     def augment(self, name: str, left: Any, right: Any) -> Any:
         """Return what an operator like `+=` makes of two values."""
         check_stale(left, right)
-        is_scalar = isinstance(left, WatchedArray) and left.is_scalar
-        return derived(operated((OPERATORS if is_scalar else IN_PLACE)[name], renew(left), right), left, right)
+        function = OPERATORS[name]
+        if not (isinstance(left, WatchedArray) and left.is_scalar):
+            function = getattr(operator, f"i{function.__name__.strip('_')}")
+        return self._derived(name, operated(function, renew(left), right), left, right)
+
+    def _derived(self, name: str, found: Any, *operands: Any) -> Any:
+        result = derived(found, *operands)
+        if name in GROWING and isinstance(result, WatchedInt):
+            self.observed.multiplies_integers = True
+        return result
 
     def augment_item(self, name: str, value: Any, key: Any, right: Any) -> None:
         """Do `value[key] += right`, or as much by another operator."""
         check_stale(value, right)
         value[key] = self.augment(name, value[key], right)
-
-    def bound(self, function: int, name: str, value: Any) -> Any:
-        """Return a number that is bound to a name that is a tensor where ways meet."""
-        if type(value) not in (bool, int, float, complex):
-            return self.hold(value)
-        joined = self.runs.joined_names(self.path, function).get(name)
-        return settled(value, joined or None) if joined is not None else value
 
     # Expressions that decide.
 
@@ -429,18 +371,22 @@ class _Watcher:
         """Return a value whose truth decides which operands of the expression around it are evaluated."""
         if not is_open(value):
             return value
-        place = (self.path, number)
-        self.runs.observed.decided.update((place, (self.path, around)))
-        self.runs.note_answer(place, answer=bool(value))
-        if place in self.runs.forced:
-            self.runs.is_off_course = True
-            return self.runs.forced[place]
-        return value
+        self.decided.update((number, around))
+        answer = self._answered(number, answer=bool(value))
+        return value if answer == bool(value) else answer
+
+    def _answered(self, number: int, *, answer: bool) -> bool:
+        """Note the answer of a decision, and return it, or the one that is forced."""
+        self.answers.setdefault(number, set()).add(answer)
+        self.reached.setdefault(number, dict(self.forced))
+        forced = self.forced.get(number, answer)
+        self.is_off_course = self.is_off_course or forced != answer
+        return forced
 
     def over(self, iterable: Any, comprehension: int) -> Iterator[Any]:
         """Return what a comprehension goes over."""
         if length_depends(iterable):
-            self.runs.observed.decided.add((self.path, comprehension))
+            self.decided.add(comprehension)
         return self._items_over(iterable)
 
     def _items_over(self, iterable: Any) -> Iterator[Any]:
@@ -451,15 +397,12 @@ class _Watcher:
 
     def both(self, number: int, value: Any) -> Any:
         """Return the value of `and` or `or`."""
-        is_decided = (self.path, number) in self.runs.observed.decided
-        return self.see(number, depending(value) if is_decided else value)
+        return self.see(number, depending(value) if number in self.decided else value)
 
     def choice(self, number: int, level: int, value: Any) -> Any:
         """Return the value of `a if x else b`."""
         CONTROL.depth = level
-        if (self.path, number) in self.runs.observed.decided:
-            value = self._joined((self.path, number), "value", value)
-        return self.see(number, value)
+        return self.see(number, self.after(number, -1, "value", value))
 
     # Statements that decide.
 
@@ -469,137 +412,123 @@ class _Watcher:
 
     def decide(self, number: int, value: Any, loops: Sequence[int] = (), loop: int = -1) -> bool:
         """Return the truth of a condition; `loops` are those that end, or a round of `loop`, on one of the ways."""
-        runs, place = self.runs, (self.path, number)
         answer = bool(value)
         if is_open(value):
-            runs.observed.decided.add(place)
-            runs.observed.decided.update((self.path, one) for one in loops)
-        if place in runs.observed.decided:
-            CONTROL.depth += 1
-            runs.operations += CONDITION
-            if loop >= 0:
-                runs.observed.joining.add((self.path, loop))
-            runs.note_answer(place, answer=answer)
-            if place in runs.forced:
-                runs.is_off_course = runs.is_off_course or runs.forced[place] != answer
-                return runs.forced[place]
-        return answer
+            self.decided.update((number, *loops))
+        if number not in self.decided:
+            return answer
+        CONTROL.depth += 1
+        self.operations += CONDITION
+        if loop >= 0:
+            self.observed.joining.add(loop)
+        return self._answered(number, answer=answer)
 
     def behind(self, number: int, level: int, more: int) -> None:
         """End an `if`; `more` is 1 if what follows in the round of a loop is run on one of its ways only."""
-        CONTROL.depth = level + more * ((self.path, number) in self.runs.observed.decided)
+        CONTROL.depth = level + more * (number in self.decided)
 
-    def after(self, number: int, name: str, value: Any) -> Any:
+    def after(self, number: int, function: int, name: str, value: Any) -> Any:
         """Return the value of a name behind a statement."""
-        place = (self.path, number)
-        return self._joined(place, name, value) if place in self.runs.observed.decided else value
+        return self._joined(number, function, name, value) if number in self.decided else value
 
-    def loop(self, number: int, iterable: Any = None) -> _Loop:
+    def loop(self, number: int, function: int, iterable: Any = None) -> _Loop:
         """Begin a loop."""
-        loop = _Loop((self.path, number), CONTROL.depth, self.runs.operations)
+        loop = _Loop(number, function, CONTROL.depth, self.operations)
         if iterable is not None:
             loop.length = len(iterable) if hasattr(iterable, "__len__") else None
             if length_depends(iterable):
-                self.runs.observed.decided.add(loop.place)
+                self.decided.add(number)
         return loop
 
     def items(self, loop: _Loop, iterable: Any) -> Iterator[Any]:
         """Yield the elements that a loop goes over."""
-        for one in iterable:
-            if self._is_cut(loop.rounds):
-                return
-            yield self.hold(depending(one) if loop.place in self.runs.observed.decided else one)
+        for one in self._items_over(iterable):
+            yield depending(one) if loop.number in self.decided else one
 
     def again(self, loop: _Loop, value: Any) -> bool:
         """Return the truth of the condition of a loop."""
-        runs = self.runs
         answer = bool(value)
         if is_open(value):
-            runs.observed.decided.add(loop.place)
-            runs.note_answer(loop.place, answer=answer)
-            if not answer and not loop.rounds and runs.forced.get(loop.place):
-                runs.is_off_course = True
+            self.decided.add(loop.number)
+            if self._answered(loop.number, answer=answer) and not loop.rounds:
                 return True
         return answer and not self._is_cut(loop.rounds)
 
     def _is_cut(self, rounds: int) -> bool:
-        if rounds >= FIRST_ROUNDS and self.runs.steps > MOST_STEPS:
-            self.runs.is_off_course = True
-            return True
-        return False
+        is_cut = rounds >= FIRST_ROUNDS and self.steps > MOST_STEPS
+        self.is_off_course = self.is_off_course or is_cut
+        return is_cut
 
     def round(self, loop: _Loop) -> None:
         """Begin a round."""
         loop.rounds += 1
-        CONTROL.depth = loop.level + (loop.place in self.runs.observed.decided)
+        CONTROL.depth = loop.level + (loop.number in self.decided)
 
     def carried(self, loop: _Loop, name: str, value: Any) -> Any:
         """Return the value of a name that is bound in a loop, at the begin of a round or behind the last one."""
-        is_joined = loop.place in self.runs.observed.decided or loop.place in self.runs.observed.joining
-        return self._joined(loop.place, name, value, loop) if is_joined else value
+        is_joined = loop.number in self.decided or loop.number in self.observed.joining
+        return self._joined(loop.number, loop.function, name, value, loop) if is_joined else value
 
     def changed(self, loop: _Loop, value: Any) -> Any:
         """Return an array that is written to in a loop."""
-        if loop.place in self.runs.observed.decided and isinstance(value, WatchedArray) and not value.is_scalar:
+        if loop.number in self.decided and isinstance(value, WatchedArray) and not value.is_scalar:
             value.memory.mark()
         return value
 
     def end(self, loop: _Loop) -> None:
         """End a loop."""
-        runs = self.runs
         CONTROL.depth = loop.level
-        operations = runs.operations - loop.begun_at
+        operations = self.operations - loop.begun_at
         rounds = max(loop.rounds, 1)
-        if loop.place in runs.observed.decided:
-            runs.operations = loop.begun_at + operations // rounds
-        elif loop.rounds > FIRST_ROUNDS or (loop.length or 0) > FIRST_ROUNDS:
+        if loop.number in self.decided:
+            self.operations = loop.begun_at + operations // rounds
+        elif max(loop.rounds, loop.length or 0) > FIRST_ROUNDS:
             length = max(loop.length or 0, rounds)
             if operations * (length / rounds) > MOST_UNROLLED:
-                runs.observed.decided.add(loop.place)
+                self.decided.add(loop.number)
 
     def leave(self, number: int, value: Any, statements: Sequence[int]) -> Any:
         """Return what a function returns; `statements` are those that a `return` is in."""
         check_stale(value)
-        if not any((self.path, one) in self.runs.observed.decided for one in statements):
+        if self.decided.isdisjoint(statements):
             return value
-        place = (self.path, number)
-        self.runs.observed.decided.add(place)
+        self.decided.add(number)
         if isinstance(value, tuple):
-            return tuple(self._joined(place, f"return {at}", one) for at, one in enumerate(value))
-        return self._joined(place, "return", value)
+            return tuple(self._joined(number, number, f"return {at}", one) for at, one in enumerate(value))
+        return self._joined(number, number, "return", value)
 
-    def _joined(self, place: Place, name: str, value: Any, loop: _Loop | None = None) -> Any:
+    def _joined(self, number: int, function: int, name: str, value: Any, loop: _Loop | None = None) -> Any:
         """Return the value of a name where ways meet, as what it is in all rounds and on all ways."""
-        observed = self.runs.observed
         value = watched(value)
-        found = observed.left.setdefault(place, {}).setdefault(name, set())
-        found.add(seen_as(value))
-        strong = {one.dtype for one in found if one.weak is None and one.kind in (TENSOR, ARRAY)}
-        weak = {one.weak for one in found if one.kind in (TENSOR, NUMBER_KIND) and one.weak is not None}
+        seen, left = seen_as(value), self.observed.left.setdefault(number, {}).setdefault(name, set())
+        left.add(seen)
+        self.joined.setdefault((function, name), set()).add(seen)
+        strong = {one.dtype for one in left if one.weak is None and one.kind in (TENSOR, ARRAY)}
+        weak = {one.weak for one in left if one.kind in (TENSOR, NUMBER_KIND) and one.weak is not None}
         if not strong and weak == {int, float} and isinstance(value, int):
             value = float(plain(value))
-        value = settled(value, next(iter(strong)) if len(strong) == 1 else None)
+        value = settled(value, next(iter(strong)) if len(strong) == 1 else "")
         if isinstance(value, WatchedArray) and value.ndim:
-            self._note_sizes(place, name, value, loop)
-            unknown = observed.growing.get((place, name), frozenset())
+            self._note_sizes(number, name, value, loop)
+            unknown = self.observed.growing.get((number, name), frozenset())
             if not unknown <= value.unknown:
-                value = view_of(value, value.memory, frozenset(unknown | value.unknown))
+                value = view_of(value, value.memory, unknown | value.unknown)
         return value
 
-    def _note_sizes(self, place: Place, name: str, value: WatchedArray, loop: _Loop | None) -> None:
+    def _note_sizes(self, number: int, name: str, value: WatchedArray, loop: _Loop | None) -> None:
         """Note the axes whose size differs between rounds, or between runs in which an `if` goes different ways."""
-        runs, sizes = self.runs, np.shape(plain(value))
+        sizes = np.shape(plain(value))
         if loop is not None:
             before, loop.sizes[name] = loop.sizes.get(name), sizes
-        elif (place, name) in runs.visited:
+        elif (number, name) in self.visited:
             return
         else:
-            runs.visited.add((place, name))
-            before = runs.sizes.setdefault((place, name, runs.example), sizes)
+            self.visited.add((number, name))
+            before = self.sizes.setdefault((number, name, self.example), sizes)
         if before is not None and len(before) == len(sizes):
             changed = {axis for axis, size in enumerate(sizes) if size != before[axis]}
-            known = runs.observed.growing.get((place, name), frozenset())
-            runs.observed.growing[place, name] = known | changed | value.unknown
+            growing = self.observed.growing
+            growing[number, name] = growing.get((number, name), frozenset()) | changed | value.unknown
 
 
 def _contains(value: Any, several: Any) -> bool:
@@ -615,11 +544,6 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "NotIn": lambda value, several: not _contains(value, several),
     "USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert, "Not": operator.not_,
 }  # fmt: skip
-IN_PLACE: dict[str, Callable[..., Any]] = {
-    name: getattr(operator, f"i{function.__name__.strip('_')}")
-    for name, function in OPERATORS.items()
-    if issubclass(getattr(ast, name), ast.operator)
-}
 
 BY_WIDTH = (complex, float, int, bool)
 """Types of Python's numbers; what is one or another becomes the first."""
@@ -641,10 +565,8 @@ def dtype_of(seen: set[Seen]) -> str:
 
 def seen_as(value: Any) -> Seen:
     """Return the kind of a value."""
-    if isinstance(value, WatchedArray):
-        if value.depends:
-            return Seen(TENSOR, name_of(value.dtype), value.ndim, None, value.static_shape)
-        value = value.view(np.ndarray)
+    if isinstance(value, WatchedArray) and value.depends:
+        return Seen(TENSOR, name_of(value.dtype), value.ndim, None, value.static_shape)
     if isinstance(value, WatchedNumber):
         return Seen(TENSOR, name_of(np.dtype(value.weak)), 0, value.weak)
     if isinstance(value, np.ndarray | np.generic):
@@ -675,10 +597,10 @@ def _sequence(value: Any) -> Seen:
         for one in items
     }
     common = "" if "" in several or not several else np.result_type(*several).name
-    is_of_one = len(dtypes) == 1 and not dtypes - several and len(several) == 1
+    is_of_one = len(dtypes) == 1 and (dtypes == several or not common)
     return Seen(
         SEQUENCE,
-        dtypes.pop() if is_of_one or (len(dtypes) == 1 and not common) else "",
+        dtypes.pop() if is_of_one else "",
         1 + max(ranks, default=0),
         weak.pop() if len(weak) == 1 else None,
         holds_tensors=depends(value),

@@ -18,9 +18,7 @@ from pyopbench.ports.porting.watched_values import (
     WatchedArray,
     WatchedInt,
     WatchedNumber,
-    WatchedRange,
     apply,
-    as_result,
     depending,
     depends,
     flat,
@@ -28,7 +26,6 @@ from pyopbench.ports.porting.watched_values import (
     length_depends,
     plain,
     renew,
-    watched,
 )
 
 MOST_ITEMS = 1_000_000
@@ -41,9 +38,12 @@ def _length(value: Any) -> Any:
 
 
 def _range(*bounds: Any) -> Any:
-    if depends(list(bounds)):
-        return WatchedRange(*bounds)
-    return range(*(operator.index(one) for one in plain(bounds)))
+    numbers = range(*(operator.index(one) for one in plain(bounds)))
+    if not depends(bounds):
+        return numbers
+    found = [depending(one) for one in numbers[:MOST_ITEMS]]
+    grow(found)
+    return found
 
 
 def _taken(function: Any) -> Any:
@@ -73,7 +73,6 @@ def _listed(function: Any) -> Any:
         if not isinstance(found, list | tuple):  # what `zip` returns has no length
             found = list(itertools.islice(found, MOST_ITEMS))
         if any(map(length_depends, arguments)):
-            found = [(WatchedInt(place), one) for place, one in found] if function is enumerate else found
             grow(found)
         return found
 
@@ -92,50 +91,41 @@ PYTHON: dict[Any, Any] = {
 CHANGING = ("append", "extend", "insert", "pop", "remove", "clear")
 """Methods that change the length of a list."""
 
-NUMERIC = frozenset({int, float, complex, bool, abs, round, divmod, pow})
+NUMERIC = (int, float, complex, bool, abs, round, divmod, pow)
 """Python functions on numbers."""
+
+COMPUTING = ("numpy", "scipy", "math", "cmath", "_operator", "tensorflow", "keras")
+"""Libraries whose functions are given plain values; what makes a tensor returns an array here."""
 
 
 def is_numeric(function: Any) -> bool:
     """Is it a function that computes with numbers, and not the user's?"""
     receiver = getattr(function, "__self__", None)
-    if isinstance(receiver, WatchedArray | np.ufunc):
+    if isinstance(receiver, WatchedArray | np.ufunc) or any(function is one for one in NUMERIC):
         return True
-    try:
-        if function in NUMERIC:
-            return True
-    except TypeError:
-        return False
     if not callable(function) or isinstance(function, np.errstate) or function is np.errstate:
         return False
     home = getattr(function, "__module__", None) or getattr(type(function), "__module__", "")
     if isinstance(receiver, types.ModuleType):
         home = receiver.__name__
-    return str(home).split(".")[0] in ("numpy", "scipy", "math", "cmath", "_operator")
+    return str(home).split(".")[0] in COMPUTING
 
 
 def call(function: Any, arguments: Any, options: Any) -> Any:
     """Return the result of any function that is called in a body."""
-    try:
-        known = PYTHON.get(function)
-    except TypeError:
-        known = None
+    known = PYTHON.get(function) if isinstance(function, type | types.BuiltinFunctionType) else None
     if known is not None:
         return known(*map(_as_callable, arguments), **{key: _as_callable(one) for key, one in options.items()})
     if function in (isinstance, issubclass):
-        return watched(function(*arguments))
+        return function(*arguments)
     if is_numeric(function):
-        if function is np.asarray and len(arguments) == 1 and not options and isinstance(arguments[0], WatchedArray):
-            return arguments[0] if not arguments[0].is_scalar else apply(function, arguments, options)
-        return apply(function, arguments, options)
-    if _is_of_tensorflow(function):
-        return _convert(function, arguments, options)
+        is_same = function is np.asarray and len(arguments) == 1 and not options
+        is_same = is_same and isinstance(arguments[0], WatchedArray) and not arguments[0].is_scalar
+        return arguments[0] if is_same else apply(function, arguments, options)
     receiver = getattr(function, "__self__", None)
     found = function(*map(_as_callable, arguments), **{key: _as_callable(one) for key, one in options.items()})
     if isinstance(receiver, list) and CONTROL.depth and function.__name__ in CHANGING:
         grow(receiver)
-    if isinstance(receiver, dict) and function.__name__ == "get" and depends(list(arguments)):
-        return depending(found)
     return found
 
 
@@ -150,14 +140,3 @@ def _as_callable(value: Any) -> Any:
     if is_function and is_numeric(value) and not (isinstance(value, type) and issubclass(value, np.generic)):
         return lambda *arguments, **options: call(value, arguments, options)
     return value
-
-
-def _is_of_tensorflow(function: Any) -> bool:
-    return str(getattr(function, "__module__", "")).split(".")[0] in ("tensorflow", "keras")
-
-
-def _convert(function: Any, arguments: Any, options: Any) -> Any:
-    """Return an array in place of what makes a tensor."""
-    found = function(*plain(tuple(arguments)), **plain(options))
-    array = found.numpy() if hasattr(found, "numpy") else found
-    return as_result(array, tuple(arguments), options, "", is_dependent=depends([*arguments, *options.values()]))

@@ -2,12 +2,16 @@
 
 They hold real values, so that `if`, `while`, `int(x)` and `range(n)` go as they do in the body. What is computed by
 NumPy from one that depends on an input depends on it too. An axis is unknown if its size depends on values.
+
+NumPy's write through one name changes all arrays that share the memory. A port has a tensor for each name, list item
+and attribute, and a write binds one of them to a new tensor: the others keep the values that they had. So each of them
+is an array object of its own here, with the time at which its values were those of the memory; one that is read after a
+later write to the same elements would be wrong in a port.
 """
 
 from __future__ import annotations
 
 import itertools
-import operator
 import threading
 import types
 from collections.abc import Iterable, Iterator
@@ -15,7 +19,50 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.porting.memory import Memory, owner_of, view_at
+OVERLAP_WORK = 10_000
+"""Steps that NumPy may take to see whether two arrays have an element in common; past that, they are taken to have."""
+
+
+class Memory:
+    """The memory of an array and of all its views: do its values depend on an input, and when was it written to?
+
+    A view at a place that depends on an input does so too. The array that it is a view of, `of`, does once the view is
+    written to.
+    """
+
+    __slots__ = ("depends", "of", "writes")
+
+    def __init__(self, *, depends: bool, of: Memory | None = None) -> None:
+        self.depends = depends
+        self.of = of
+        # Times, and the part that was written to: None if that is not known.
+        self.writes: list[tuple[int, Any]] = [] if of is None else of.writes
+
+    def mark(self) -> None:
+        """Note that something that depends on an input was written there."""
+        self.depends = True
+        if self.of is not None:
+            self.of.mark()
+
+    def has_changed(self, array: Any, since: int) -> bool:
+        """Were elements of a plain array, which is in this memory, written to since a time?"""
+        later = [part for _, part in itertools.takewhile(lambda write: write[0] > since, reversed(self.writes))]
+        return bool(later) and (self.of is not None or any(part is None or overlap(array, part) for part in later))
+
+
+def owner_of(array: Any) -> Any:
+    """Return the object that owns the memory of an array."""
+    while getattr(array, "base", None) is not None:
+        array = array.base
+    return array
+
+
+def overlap(first: Any, second: Any) -> bool:
+    """Have two arrays an element in common?"""
+    try:
+        return bool(np.shares_memory(first, second, max_work=OVERLAP_WORK))  # type: ignore[arg-type,unused-ignore]
+    except RuntimeError:  # `TooHardError`, which NumPy 1 and 2 have in different modules
+        return True
 
 
 class WatchedArray(np.ndarray[Any, Any]):
@@ -58,10 +105,7 @@ class WatchedArray(np.ndarray[Any, Any]):
     @property
     def static_shape(self) -> tuple[int | None, ...]:
         """The sizes of the axes, None where values decide."""
-        sizes = super().shape
-        return (
-            tuple(None if axis in self.unknown else size for axis, size in enumerate(sizes)) if self.unknown else sizes
-        )
+        return tuple(None if axis in self.unknown else size for axis, size in enumerate(super().shape))
 
     def __iter__(self) -> Iterator[Any]:
         if not self.ndim:
@@ -100,26 +144,19 @@ class WatchedArray(np.ndarray[Any, Any]):
             raise TypeError("unhashable type: 'numpy.ndarray'")
         return hash(plain(self))
 
-    def __deepcopy__(self, memo: Any) -> Any:
-        return apply(np.copy, (self,), {})
-
 
 class Control(threading.local):
     """The state of the run that is watched in this thread."""
 
-    def __init__(self) -> None:
-        self.depth = 0  # how many conditions that depend on an input are around
-        self.place = ("", -1)  # file and number of the expression that was evaluated last
-        # Writes so far, in all runs, because a cache of the user's may keep arrays of earlier ones.
-        self.time = 0
-        self.stale: set[tuple[str, int]] = set()  # where arrays were read that a port has other values of
-        self.grown: dict[int, Any] = {}  # lists and tuples whose length depends on values, by `id`
+    depth = 0  # how many conditions that depend on an input are around
+    place = -1  # number of the expression that was evaluated last
+    # Writes so far, in all runs, because a cache of the user's may keep arrays of earlier ones.
+    time = 0
 
-    def clear(self) -> None:
-        """Begin a run."""
-        self.depth = 0
-        self.stale.clear()
-        self.grown.clear()
+    def begin(self, stale: set[int]) -> None:
+        """Begin a run, which notes in a set where arrays were read that a port has other values of."""
+        self.depth, self.stale = 0, stale
+        self.grown: dict[int, Any] = {}  # lists and tuples whose length depends on values, by `id`
 
 
 CONTROL = Control()
@@ -140,8 +177,14 @@ def _note_write(array: WatchedArray, key: Any = Ellipsis, *, is_dependent: bool)
     if is_dependent or CONTROL.depth or array.depends:
         array.memory.mark()
     CONTROL.time += 1
-    whole = array.view(np.ndarray)
-    part = array.memory.part_of(whole if depends(key) else view_at(whole, plain(key)))
+    part: Any = array.view(np.ndarray)
+    if array.memory.of is not None:
+        part = None
+    elif not depends(key):
+        entries = plain(key if isinstance(key, tuple) else (key,))
+        if not any(isinstance(one, list | np.ndarray | bool | np.bool_) for one in entries):
+            has_rest = any(one is Ellipsis for one in entries)
+            part = part[entries if has_rest else (*entries, Ellipsis)]
     array.memory.writes.append((CONTROL.time, part))
     for one in (array, array.holder):
         if one is not None:
@@ -180,7 +223,7 @@ def _of_time(value: Any, time: int) -> Any:
 
 
 class WatchedNumber:
-    """A number of Python's that depends on an input; its subclasses are numbers.
+    """A number of Python's that depends on an input; its subclasses, of which `bool` has one too, are numbers.
 
     Operators are those of plain numbers (`operated`), of which `derived` has the results depend on an input again.
     """
@@ -191,53 +234,20 @@ class WatchedNumber:
         return apply(ufunc if method == "__call__" else getattr(ufunc, method), inputs, options)
 
 
-class WatchedInt(WatchedNumber, int):
-    """An integer."""
-
-
-class WatchedBool(WatchedNumber, int):
-    """A truth value."""
-
-    weak = bool
-
-
-class WatchedFloat(WatchedNumber, float):
-    """A float."""
-
-    weak = float
-
-
-class WatchedComplex(WatchedNumber, complex):
-    """A complex number."""
-
-    weak = complex
-
-
-NUMBERS: dict[type, type] = {bool: WatchedBool, int: WatchedInt, float: WatchedFloat, complex: WatchedComplex}
+NUMBERS: dict[type, type] = {
+    weak: type(f"Watched{weak.__name__.title()}", (WatchedNumber, base), {"weak": weak})
+    for weak, base in ((bool, int), (int, int), (float, float), (complex, complex))
+}
+WatchedInt: Any = NUMBERS[int]
 
 
 # Values whose length depends on values.
-
-
-class WatchedRange:
-    """`range` of numbers that depend on an input."""
-
-    def __init__(self, *bounds: Any) -> None:
-        self.numbers = range(*(operator.index(one) for one in plain(bounds)))
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def __getitem__(self, place: Any) -> Any:
-        return depending(self.numbers[plain(place)])
 
 
 def length_depends(value: Any) -> bool:
     """Do values decide how many elements there are?"""
     if isinstance(value, WatchedArray):
         return 0 in value.unknown
-    if isinstance(value, WatchedRange):
-        return True
     return isinstance(value, list | tuple) and is_grown(value)
 
 
@@ -262,7 +272,7 @@ def depends(value: Any) -> bool:
         return any(map(depends, value))
     if isinstance(value, slice):
         return depends((value.start, value.stop, value.step))
-    return isinstance(value, WatchedNumber | WatchedRange)
+    return isinstance(value, WatchedNumber)
 
 
 def depending(value: Any) -> Any:
@@ -314,8 +324,6 @@ def plain(value: Any) -> Any:
         return found[()] if value.is_scalar else found
     if isinstance(value, WatchedNumber):
         return value.weak(value)
-    if isinstance(value, WatchedRange):
-        return value.numbers
     if isinstance(value, tuple):
         return named_like(value, map(plain, value))
     if type(value) is list:
@@ -371,12 +379,11 @@ def apply(function: Any, arguments: Any, options: Any) -> Any:
     out = options.get("out")
     if isinstance(function, np.ufunc) and len(given) > function.nin:
         out = given[function.nin]
-    outs = out if isinstance(out, tuple) else (out,)
+    outs = [one for one in (out if isinstance(out, tuple) else (out,)) if isinstance(one, WatchedArray)]
     for array in outs:
-        if isinstance(array, WatchedArray):
-            _note_write(array, is_dependent=is_dependent)
-    if isinstance(outs[0], WatchedArray):
-        return outs[0] if len(outs) == 1 else outs
+        _note_write(array, is_dependent=is_dependent)
+    if outs:
+        return outs[0] if len(outs) == 1 else tuple(outs)
     if name in OF_SHAPES:
         values = everything[1:] if name == "full_like" else []
         sizes = [one for one in everything if isinstance(one, WatchedArray) and one.unknown]
@@ -396,6 +403,8 @@ def as_result(found: Any, given: tuple[Any, ...], options: dict[str, Any], name:
         name: the name of a NumPy function, or `ELEMENTWISE`; empty for any other.
         is_dependent: does any argument depend on an input?
     """
+    if hasattr(found, "numpy"):  # a tensor
+        found = found.numpy()
     if isinstance(found, tuple | list):
         parts = [as_result(one, given, options, name, is_dependent=is_dependent) for one in found]
         return named_like(found, parts) if isinstance(found, tuple) else parts
@@ -459,15 +468,8 @@ def _sizes_of(values: Iterable[Any]) -> tuple[set[int], set[int]]:
 
 
 def _unknown_of_broadcast(inputs: Iterable[Any], rank: int) -> frozenset[int]:
-    found = set()
-    arrays = [one for one in inputs if isinstance(one, WatchedArray)]
-    if not any(one.unknown for one in arrays):
-        return frozenset()
-    for axis in range(rank):
-        sizes = [one.static_shape[axis - rank + one.ndim] for one in arrays if axis - rank + one.ndim >= 0]
-        if None in sizes and not any(size is not None and size > 1 for size in sizes):
-            found.add(axis)
-    return frozenset(found)
+    shapes = [(1,) * (rank - one.ndim) + one.static_shape for one in inputs if isinstance(one, WatchedArray)]
+    return frozenset(axis for axis, sizes in enumerate(zip(*shapes, strict=True)) if {None} <= {*sizes} <= {None, 0, 1})
 
 
 def _unknown_of_key(array: WatchedArray, key: Any, found: Any) -> frozenset[int]:
@@ -530,16 +532,16 @@ def derived(found: Any, *given: Any) -> Any:
     return depending(found) if is_repeated else found
 
 
-def settled(value: Any, like: Any = None) -> Any:
+def settled(value: Any, dtype: str = "") -> Any:
     """Return a value as it is behind a condition, or in a loop, that values decide.
 
     Args:
         value: of a name that is bound there.
-        like: a dtype that the name has in other rounds or on the other way; None for its own.
+        dtype: that the name has in other rounds or on the other way; empty for its own.
     """
     is_number = isinstance(value, WatchedNumber) or type(value) in NUMBERS
-    if like is not None and is_number and np.can_cast(np.min_scalar_type(plain(value)), like, "same_kind"):
-        return depending(np.dtype(like).type(plain(value)))
+    if dtype and is_number and np.can_cast(np.min_scalar_type(plain(value)), dtype, "same_kind"):
+        return depending(np.dtype(dtype).type(plain(value)))
     if isinstance(value, list):
         value[:] = [settled(one) for one in value]
         return value

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.syntax import number_of
+from pyopbench.model import syntax
+from pyopbench.model.syntax import SCOPES, number_of, own_nodes
 
 SEE = "pyopbench_see"
 """The name that a copy of a body calls with each value."""
@@ -47,10 +48,6 @@ def _rebind(name: str, method: str, *arguments: Any) -> ast.stmt:
     return ast.Try([_bind(name, _call(method, *arguments, _read(name)))], [handler], [], [])
 
 
-def _derive(node: ast.expr, operators: Sequence[ast.AST], *operands: ast.expr) -> ast.expr:
-    return _call("derive", number_of(node), tuple(type(one).__name__ for one in operators), *operands)
-
-
 def _carry(loop: str, bound: Set[str], written: Set[str] = frozenset()) -> list[ast.stmt]:
     """Return statements that have what a loop binds, and what it writes to, be what it is in all rounds."""
     carried = [_rebind(name, "carried", _read(loop), name) for name in sorted(bound)]
@@ -67,7 +64,12 @@ class _Watching(ast.NodeTransformer):
         self.comprehension = -1
 
     def visit(self, node: ast.AST) -> Any:
-        found = self._show(node) if isinstance(node, ast.List | ast.Tuple | ast.Constant) else super().visit(node)
+        if isinstance(node, ast.List | ast.Tuple | ast.Constant):
+            found = self._show(node)
+        elif isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare):
+            found = self._operation(node)
+        else:
+            found = self._loop(node) if isinstance(node, ast.For | ast.While) else super().visit(node)
         for one in found if isinstance(found, list) else [found]:
             if hasattr(node, "lineno") and not hasattr(one, "lineno"):
                 ast.copy_location(one, node)
@@ -84,10 +86,7 @@ class _Watching(ast.NodeTransformer):
             if isinstance(one, ast.If | ast.For | ast.While)
             and any(isinstance(a, ast.Return) for a in of_function([one]))
         )
-        node.decorator_list, node.returns = [], None
-        for one in ast.walk(node.args):
-            if isinstance(one, ast.arg):
-                one.annotation = None
+        node.decorator_list = []
         node.body = [*(_rebind(name, "hold") for name in parameters_of(node)), *self._block(node.body)]
         self.loops, self.returning, self.function = around
         return node
@@ -114,21 +113,23 @@ class _Watching(ast.NodeTransformer):
         node.test = _call("decide", number, self.visit(node.test), tuple(sorted(ends)), loop)
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
         behind = ast.Expr(_call("behind", number, _read(level), int(leaves)))
-        return [_bind(level, _call("level")), node, behind, *(_rebind(name, "after", number, name) for name in names)]
+        after = [_rebind(name, "after", number, self.function, name) for name in names]
+        return [_bind(level, _call("level")), node, behind, *after]
 
-    def visit_For(self, node: ast.For | ast.While) -> Any:
+    def _loop(self, node: ast.For | ast.While) -> Any:
         number, loop = number_of(node), f"{SEE}_loop_{number_of(node)}"
         bound = names_bound(node.body)
         targets: set[str] = set()
         written = names_written(node.body) - bound
         if isinstance(node, ast.For):
             iterable, targets = f"{SEE}_iterable_{number}", names_bound([node.target])
-            first = [_bind(iterable, self.visit(node.iter)), _bind(loop, _call("loop", number, _read(iterable)))]
+            begin = _bind(loop, _call("loop", number, self.function, _read(iterable)))
+            first = [_bind(iterable, self.visit(node.iter)), begin]
             node.iter = _call("items", _read(loop), _read(iterable))
             self.visit(node.target)
         else:
             node.test = _call("again", _read(loop), self.visit(node.test))
-            first = [_bind(loop, _call("loop", number)), *_carry(loop, bound, written)]
+            first = [_bind(loop, _call("loop", number, self.function)), *_carry(loop, bound, written)]
         self.loops.append(number)
         body = self._block(node.body)
         self.loops.pop()
@@ -136,19 +137,10 @@ class _Watching(ast.NodeTransformer):
         node.orelse = self._block(node.orelse)
         return [*first, node, ast.Expr(_call("end", _read(loop))), *_carry(loop, bound | targets)]
 
-    def visit_While(self, node: ast.While) -> Any:
-        return self.visit_For(node)
-
     def visit_Assign(self, node: ast.Assign) -> Any:
         names = names_bound(node.targets)
         self.generic_visit(node)
         return [node, *(_rebind(name, "bound", self.function, name) for name in sorted(names))]
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        if node.value is not None:
-            node.value = self.visit(node.value)
-            self.visit(node.target)
-        return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         name, target = type(node.op).__name__, node.target
@@ -159,10 +151,6 @@ class _Watching(ast.NodeTransformer):
         read.ctx = ast.Load()
         seen = _call("see", number_of(target), read) if isinstance(target, ast.Name) else self.visit(read)
         return ast.Assign([target], _call("augment", name, seen, self.visit(node.value)))
-
-    def visit_Assert(self, node: ast.Assert) -> Any:
-        node.test = _call("asked", number_of(node), self.visit(node.test), number_of(node))
-        return node
 
     # Expressions.
 
@@ -199,19 +187,13 @@ class _Watching(ast.NodeTransformer):
             self.generic_visit(node)
         return _call("attribute", number_of(node), node.value, node.attr) if isinstance(node.ctx, ast.Load) else node
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+    def _operation(self, node: ast.BinOp | ast.UnaryOp | ast.Compare) -> Any:
         self.generic_visit(node)
-        return _derive(node, [node.op], node.operand)
-
-    def visit_BinOp(self, node: ast.BinOp) -> Any:
-        self.generic_visit(node)
-        return _derive(node, [node.op], node.left, node.right)
-
-    def visit_Compare(self, node: ast.Compare) -> Any:
-        self.generic_visit(node)
-        if any(isinstance(one, ast.Is | ast.IsNot) for one in node.ops):
+        operators = [type(one).__name__ for one in (node.ops if isinstance(node, ast.Compare) else [node.op])]
+        if {"Is", "IsNot"} & {*operators}:
             return _call("see", number_of(node), node)
-        return _derive(node, node.ops, node.left, *node.comparators)
+        operands = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
+        return _call("derive", number_of(node), tuple(operators), *operands)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         node.values = [*self._asked(node.values[:-1], number_of(node)), self.visit(node.values[-1])]
@@ -241,10 +223,7 @@ class _Watching(ast.NodeTransformer):
 
 def of_function(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
     """Yield the nodes of statements that are of the function itself, and of none inside of it."""
-    for one in statements:
-        yield one
-        if not isinstance(one, ast.FunctionDef | ast.Lambda | ast.ClassDef | ast.AsyncFunctionDef):
-            yield from of_function(list(ast.iter_child_nodes(one)))
+    return own_nodes(ast.Module([*statements], []))  # type: ignore[list-item]
 
 
 def of_loop(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
@@ -253,19 +232,13 @@ def of_loop(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
         yield one
         if isinstance(one, ast.For | ast.While):
             yield from of_loop(one.orelse)
-        elif not isinstance(one, ast.FunctionDef | ast.Lambda | ast.ClassDef | ast.AsyncFunctionDef):
+        elif not isinstance(one, SCOPES):
             yield from of_loop(list(ast.iter_child_nodes(one)))
 
 
 def names_bound(statements: Sequence[ast.AST]) -> set[str]:
-    """Return the names that statements bind, other than in comprehensions and in functions inside of them."""
-    found = set()
-    comprehensions = [one for one in of_function(statements) if isinstance(one, ast.comprehension)]
-    inner = {id(node) for one in comprehensions for node in ast.walk(one.target)}
-    for one in of_function(statements):
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and id(one) not in inner:
-            found.add(one.id)
-    return found
+    """Return the names of variables that statements bind, other than in functions inside of them."""
+    return {name for one in statements for name in syntax.names_bound(one)}
 
 
 def parameters_of(function: ast.AST) -> list[str]:

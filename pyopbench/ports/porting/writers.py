@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import itertools
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -23,13 +24,19 @@ from pyopbench.ports.porting import numba_text
 from pyopbench.ports.porting.batches import LEADING
 from pyopbench.ports.porting.body_code import BodyCode, body_name
 from pyopbench.ports.porting.control_flow import DECIDING
-from pyopbench.ports.porting.facts import Facts, docstring, examples_of, smaller_examples, without_drawn_sizes
+from pyopbench.ports.porting.facts import (
+    Facts,
+    docstring,
+    examples_of,
+    smaller_examples,
+    writes_to_arrays,
+    written_inputs,
+)
 from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
-from pyopbench.ports.porting.observe import Observed, definition_of, multiplies_integers, observe, refuse_stale
+from pyopbench.ports.porting.observe import Observed, definition_of, observe
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.units import Units
-from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inputs
 from pyopbench.ports.rebinding import arrange, unwrap
 
 DECORATOR = "numba.njit(error_model='numpy')"
@@ -71,19 +78,14 @@ Writer = Callable[[Op, Body, Examples], Made]
 
 
 def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -> Made:
-    observed = observe(op.numpy, examples)
-    refuse_stale(observed)
-    made = _of_tensors(body, observed, is_compiled=is_compiled)
+    made = _of_tensors(body, observe(op.numpy, examples), is_compiled=is_compiled)
     if made.not_run:
-        try:
+        with contextlib.suppress(CannotPort):
             observed = observe(op.numpy, [*examples, *smaller_examples(op, examples)])
             more = _of_tensors(body, observed, is_compiled=is_compiled)
-        except CannotPort:
-            more = made
-        refuse_stale(observed)
-        if set(more.not_run) < set(made.not_run):
-            # Lines that only smaller examples go through are still said to be in no example: no test runs them.
-            made = replace(more, not_run=made.not_run)
+            if set(more.not_run) < set(made.not_run):
+                # Lines that only smaller examples go through are still said to be in no example: no test runs them.
+                return replace(more, not_run=made.not_run)
     return made
 
 
@@ -95,7 +97,7 @@ def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) ->
     code.is_mapped, code.is_compiled = body.is_mapped, is_compiled
     statements = code.write_units()
     notes, says = [], []
-    if multiplies_integers(observed):
+    if observed.multiplies_integers:
         notes.append("64 bits")
         says.append("Its integers have 64 bits, and a product may overflow; Python's have as many bits as they need.")
     with_xla = ", compiled by XLA" if is_compiled else ""
@@ -162,7 +164,6 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     is_seeded = bool(code.drawn) and "seed" not in code.drawn
     _check_draws(op, one, is_seeded=is_seeded, is_of_batch=is_of_batch)
     if is_seeded:
-        facts = without_drawn_sizes(facts, arrange(op.numpy, unwrap(op.numpy)), examples_of(op, 2, 1))
         called, text = numba_text.call_after_seeding(one, called)
         texts.append(text)
     if is_of_batch:

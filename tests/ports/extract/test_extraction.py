@@ -174,7 +174,7 @@ REFUSED = [
         "def make():\n    count = 0\n\n    def body(x):\n        nonlocal count\n        count += 1  # here\n"
         "        return x * count\n\n    return body\n\n\nbody = make()\n"
     ),
-    "import os\n\nDATA = np.arange(len(os.environ) * 0 + 10**6)  # here\n\n\ndef body(x):\n    return x + DATA[0]\n",
+    "import os\n\nDATA = np.arange(len(os.environ) * 0 + 10**6)\n\n\ndef body(x):\n    return x + DATA[0]  # here\n",
     (
         "def make(rng):\n    def body(x):\n        return x + rng.random()  # here\n\n    return body\n\n\n"
         "body = make(np.random.default_rng(0))\n"
