@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.ports.for_numba.types import ARRAY, SCALAR, STRICT, Type, Types
+from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.watched_values import METHODS
 
@@ -33,6 +34,11 @@ class _Filling(ast.NodeTransformer):
 
     def visit_Starred(self, node: ast.Starred) -> Any:
         return self.visit(node.value)
+
+
+def is_ufunc(name: str) -> bool:
+    """Is it the name of a function of NumPy's that is broadcast over its arguments, such as `np.add`?"""
+    return name.startswith("np.") and isinstance(getattr(np, name[3:], None), np.ufunc)
 
 
 def without_number(node: Any) -> Any:
@@ -87,12 +93,20 @@ class Names:
             raise self.refusal(node, f"`{ast.unparse(node)}` has several dtypes: {', '.join(sorted(dtypes))}")
         return dtypes.pop() if len(dtypes) == 1 else ""
 
-    def called(self, node: ast.Call) -> tuple[Any, list[ast.expr]]:
-        """Return a function that is called and its arguments by position; of a method of an array, NumPy's function."""
+    def called(self, node: ast.Call) -> tuple[str, list[ast.expr]]:
+        """Return the name of a function that is called, such as `np.sum`, and its arguments by position.
+
+        Of a method of an array, the name is that of NumPy's function, or its own.
+        """
         if isinstance(node.func, ast.Attribute) and self.are(node.func.value, ARRAY, SCALAR):
             name = node.func.attr
-            return name if name in METHODS else getattr(np, name, name), [node.func.value, *node.args]
-        return self.value_of(node.func), list(node.args)
+            is_function = name not in METHODS and hasattr(np, name)
+            return f"np.{name}" if is_function else name, [node.func.value, *node.args]
+        function = self.value_of(node.func)
+        if isinstance(getattr(function, "__self__", None), np.random.RandomState):
+            drawing = function.__name__
+            return f"np.random.{drawing}" if function == getattr(np.random, drawing) else "", list(node.args)
+        return name_of(function), list(node.args)
 
     def require(self, node: ast.AST) -> None:
         """Check that an expression was evaluated, if dtypes are in use that Numba would not keep.
