@@ -3,57 +3,34 @@
 It uses only NumPy and TensorFlow, and binds one name.
 """
 
+import dataclasses
+
 import numpy as np
 import tensorflow as tf
 
 
+@dataclasses.dataclass
 class PortCheck:
     """A port, the body that it replaces, and inputs on which they have to agree."""
+
+    port: object  # the function of tensors, or of a dataset
+    body: object
+    make_examples: object  # returns the arguments of several calls of the body; it is called with a generator
+    tolerance: float  # largest error, relative to the largest magnitude
+    keywords: tuple = ()  # names of the last arguments, where they are given by name
+    body_gradient: object = None  # called with inputs, outputs and gradients of the floating outputs
+    differentiable: tuple = ()  # positions of the inputs that have a gradient
+    floating: tuple = ()  # positions of the outputs that a gradient flows back through
+    is_of_batch: bool = False  # does the port take a batch, while the body takes an example of it?
+    takes_tensors: bool = False  # does the body take eager tensors?
+    needs_sizes: bool = False  # do the sizes of inputs have to be known where the port is traced?
+    is_random: bool = False  # does the body draw random numbers, so that only dtypes and shapes can be the same?
 
     SEEDS, DISTRIBUTIONS, DRAWS = 10, 2, 2000
     """Seeds with which values are compared; examples whose draws are, and how many of each."""
 
     ELEMENTS = 5
     """Elements of a dataset: more than one call of each process of a pool."""
-
-    def __init__(
-        self,
-        port,
-        body,
-        examples,
-        tolerance,
-        *,
-        keywords=(),
-        gradient=None,
-        differentiable=(),
-        floating=(),
-        is_of_batch=False,
-        takes_tensors=False,
-        takes_unknown_sizes=True,
-        is_random=False,
-    ):
-        """Note what is checked.
-
-        Args:
-            port: the function of tensors, or of a dataset.
-            body: the function that it replaces.
-            examples: returns the arguments of several calls of the body; it is called with a generator.
-            tolerance: largest error, relative to the largest magnitude.
-            keywords: names of the last arguments, where they are given by name.
-            gradient: the body's own gradient, called with inputs, outputs and gradients of the floating outputs; None
-                where there is none, and differences are taken.
-            differentiable: positions of the inputs that have a gradient.
-            floating: positions of the outputs that a gradient flows back through.
-            is_of_batch: does the port take a batch, while the body takes an example of it?
-            takes_tensors: does the body take eager tensors?
-            takes_unknown_sizes: can the port be traced for inputs of unknown sizes?
-            is_random: does the body draw random numbers, so that only dtypes and shapes can be the same?
-        """
-        self.port, self.body, self.make_examples, self.tolerance = port, body, examples, tolerance
-        self.keywords, self.body_gradient = tuple(keywords), gradient
-        self.differentiable, self.floating = list(differentiable), list(floating)
-        self.is_of_batch, self.takes_tensors = is_of_batch, takes_tensors
-        self.takes_unknown_sizes, self.is_random = takes_unknown_sizes, is_random
 
     # Calls.
 
@@ -150,7 +127,7 @@ class PortCheck:
     def ports(self, arguments, **options):
         """Return the port as it is, in a graph, and in one whose inputs are of unknown sizes, if it takes those."""
         in_graph = tf.function(self.port)
-        if not self.takes_unknown_sizes:
+        if self.needs_sizes:
             return self.port, in_graph
         specs = [tf.TensorSpec([None] * np.ndim(one), tf.constant(self.as_array(one)).dtype) for one in arguments]
         first = len(specs) - len(self.keywords)
