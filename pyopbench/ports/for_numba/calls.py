@@ -33,7 +33,7 @@ def called(node: ast.Call, names: Names) -> Any:
         bound = inspect.signature(rule).bind(names, *args, **options)
     except TypeError:
         return None
-    return rule(*bound.args, **bound.kwargs)
+    return rule(*bound.args, **bound.kwargs) or None
 
 
 def _is_one(axis: ast.expr) -> bool:
@@ -123,20 +123,12 @@ def _norm(names: Names, x: ast.expr, *, axis: ast.expr, keepdims: ast.expr = FAL
     return text and tree(text, X=x, AXIS=axis)
 
 
+def _of_one_axis(text: str, axis: ast.expr, **parts: ast.expr) -> Any:
+    are_one = all(_is_one(one) for one in (axis, parts["N"]))
+    return are_one and tree(text, AXIS=axis, **parts)
+
+
 # Other functions of NumPy's.
-
-
-def _repeat(names: Names, a: ast.expr, repeats: ast.expr, axis: ast.expr) -> Any:
-    are_one = _is_one(repeats) and _is_one(axis)
-    return tree("_repeated(X, TIMES, AXIS)", X=a, TIMES=repeats, AXIS=axis) if are_one else None
-
-
-def _roll(names: Names, a: ast.expr, shift: ast.expr, axis: ast.expr) -> Any:
-    return tree("_rolled(X, SHIFT, AXIS)", X=a, SHIFT=shift, AXIS=axis) if _is_one(shift) and _is_one(axis) else None
-
-
-def _meshgrid(names: Names, x: ast.expr, y: ast.expr) -> Any:
-    return tree("_meshgrid(X, Y)", X=x, Y=y)
 
 
 def _pad(names: Names, array: ast.expr, pad_width: ast.expr, mode: ast.expr = CONSTANT) -> Any:
@@ -148,10 +140,6 @@ def _pad(names: Names, array: ast.expr, pad_width: ast.expr, mode: ast.expr = CO
         if [ast.unparse(size) for size in pair] != ["0", "0"]:
             array = tree(f"_padded(X, {axis}, *PAIR, {has_edge})", X=array, PAIR=pair)
     return array
-
-
-def _linspace(names: Names, start: ast.expr, stop: ast.expr, num: ast.expr, *, dtype: ast.expr) -> Any:
-    return tree("_evenly_spaced(*ENDS).astype(DTYPE)", ENDS=[start, stop, num], DTYPE=dtype)
 
 
 def _histogram(
@@ -215,14 +203,6 @@ def _drawn(name: str, defaults: dict[str, float], names: Names, *args: ast.expr,
     return tree(f"np.random.{name}(*ARGS, SIZE)", ARGS=parameters, SIZE=size)
 
 
-def _randint(names: Names, low: ast.expr, *, size: ast.expr) -> Any:
-    return tree("np.random.randint(0, LOW, SIZE)", LOW=low, SIZE=size)
-
-
-def _add_at(names: Names, a: ast.expr, indices: ast.expr, b: ast.expr) -> Any:
-    return None if isinstance(indices, ast.Tuple) else tree("_add_at(*ARGS)", ARGS=[a, indices, b])
-
-
 def _outer(name: str, names: Names, a: ast.expr, b: ast.expr) -> Any:
     rank = names.rank(b)
     if rank is None or names.rank(a) is None:
@@ -279,18 +259,6 @@ def _reshape(names: Names, a: ast.expr, *shape: ast.expr) -> Any:
 
 
 # Functions of Python's.
-
-
-def _abs(names: Names, x: ast.expr) -> Any:
-    return tree("np.abs(X)", X=x) if names.are(x, ARRAY) else None
-
-
-def _int(names: Names, x: ast.expr) -> Any:
-    return cast("int64", x) if names.dtype(x).startswith("uint") else None
-
-
-def _float(names: Names, x: ast.expr) -> Any:
-    return cast("float64", x) if names.dtype(x) == "float32" else None
 
 
 def _reversed(names: Names, sequence: ast.expr) -> Any:
@@ -394,26 +362,30 @@ RULES: dict[str, Callable[..., Any]] = {
     **{f"np.{name}": _array for name in ("array", "asarray")},
     "np.argsort": _argsort,
     "np.linalg.norm": _norm,
-    "np.repeat": _repeat,
-    "np.roll": _roll,
-    "np.meshgrid": _meshgrid,
+    "np.repeat": lambda names, a, repeats, axis: _of_one_axis("_repeated(X, N, AXIS)", axis, X=a, N=repeats),
+    "np.roll": lambda names, a, shift, axis: _of_one_axis("_rolled(X, N, AXIS)", axis, X=a, N=shift),
+    "np.meshgrid": lambda names, x, y: tree("_meshgrid(X, Y)", X=x, Y=y),
     "np.pad": _pad,
-    "np.linspace": _linspace,
+    "np.linspace": lambda names, start, stop, num, *, dtype: tree(
+        "_evenly_spaced(START, STOP, N).astype(DTYPE)", START=start, STOP=stop, N=num, DTYPE=dtype
+    ),
     "np.histogram": _histogram,
     "np.unique": _unique,
     "np.tile": _tile,
     "np.select": _select,
-    "np.add.at": _add_at,
+    "np.add.at": lambda names, a, indices, b: (
+        not isinstance(indices, ast.Tuple) and tree("_add_at(X, PLACES, Y)", X=a, PLACES=indices, Y=b)
+    ),
     "np.einsum": _einsum,
     "np.reshape": _reshape,
     "np.random.uniform": partial(_drawn, "uniform", {"low": 0.0, "high": 1.0}),
     "np.random.normal": partial(_drawn, "normal", {"loc": 0.0, "scale": 1.0}),
     "np.random.exponential": partial(_drawn, "exponential", {"scale": 1.0}),
     "np.random.poisson": partial(_drawn, "poisson", {"lam": 1.0}),
-    "np.random.randint": _randint,
-    "abs": _abs,
-    "int": _int,
-    "float": _float,
+    "np.random.randint": lambda names, low, *, size: tree("np.random.randint(0, N, SIZE)", N=low, SIZE=size),
+    "abs": lambda names, x: names.are(x, ARRAY) and tree("np.abs(X)", X=x),
+    "int": lambda names, x: names.dtype(x).startswith("uint") and cast("int64", x),
+    "float": lambda names, x: names.dtype(x) == "float32" and cast("float64", x),
     "reversed": _reversed,
 }
 """The rules by the function that they are for."""
