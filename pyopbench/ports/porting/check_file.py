@@ -52,7 +52,7 @@ def write_test(op: Op, target: Target, variant: str, module: str, port: PortModu
         "keywords": own.keywords if own is not None else (),
         "is_of_batch": variant in BATCHED or (key is not None and key.batch > 0),
         "takes_tensors": op.py_function is not None,
-        "needs_sizes": bool(facts.known),
+        "needs_sizes": facts.needs_sizes,
         "is_random": own is not None and own.is_random and port.drawn is None,
     }
     methods = ["values"]

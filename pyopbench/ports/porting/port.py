@@ -74,11 +74,10 @@ def write_port(op: Op, variant: str) -> PortModule:
     not_run = [place for place in map(place_of_user, made.not_run) if place is not None]
     text, notes = format_text(made.text), made.notes
     if variant.startswith("traced"):  # a body itself is given arrays, whose sizes are known
-        example = examples_of(op, 1, 1)[0]
-        example = _stacked([example])[0] if how else example
-        facts = replace(facts, known=_inputs_of_known_sizes(text, body.source, facts, keywords, example))
-    if facts.known:
-        text, notes = _with_sentence(text, facts), (f"known sizes: {_sizes_text(facts)}", *notes)
+        (example,) = _stacked(examples_of(op, 1, 1)) if how else examples_of(op, 1, 1)
+        if _needs_sizes(text, body.source, facts, keywords, example):
+            facts = replace(facts, needs_sizes=True)
+            text, notes = _with_sentence(text, facts.function), ("known sizes: all inputs", *notes)
     prints = _prints(body.source)
     return PortModule(
         text=text,
@@ -92,13 +91,10 @@ def write_port(op: Op, variant: str) -> PortModule:
     )
 
 
-def _inputs_of_known_sizes(
-    text: str, source: Source, facts: Facts, keywords: Sequence[str], example: Sequence[Any]
-) -> tuple[str, ...]:
-    """Return the inputs that have sizes if those have to be known where a port is traced, by running it.
+def _needs_sizes(text: str, source: Source, facts: Facts, keywords: Sequence[str], example: Sequence[Any]) -> bool:
+    """Do the sizes of inputs have to be known where a port is traced? The last inputs may go by name, as `keywords`.
 
-    None if it takes them unknown, or does not even take known ones, which its test will say. The last inputs may be
-    taken by name, as `keywords`.
+    False, too, if the port does not even take known ones, which its test will say.
     """
     port = getattr(import_text("of_unknown_sizes", text), facts.function)
     names = [name for name, _, _ in facts.inputs]
@@ -120,9 +116,7 @@ def _inputs_of_known_sizes(
         first = len(names) - len(keywords)
         return function(*arguments[:first], **dict(zip(names[first:], arguments[first:], strict=True)))
 
-    if works(is_known=False) or not works(is_known=True):
-        return ()
-    return tuple(name for name, one in zip(names, tensors, strict=True) if one.ndim)
+    return not works(is_known=False) and works(is_known=True)
 
 
 def _refused_option(error: NotImplementedError, text: str, source: Source) -> CannotPort:
@@ -137,18 +131,12 @@ def _refused_option(error: NotImplementedError, text: str, source: Source) -> Ca
     return CannotPort(why, fix="use numba_op, or keep the callback", place=place)
 
 
-def _with_sentence(text: str, facts: Facts) -> str:
-    """Return the text of a port whose docstring says which sizes have to be known."""
-    what = f"The sizes of {_sizes_text(facts)} have to be known where it is traced, as in batches of a fixed size."
-    said = textwrap.indent(filled(what), "    ")
-    start = text.rindex(f"\ndef {facts.function}(")
+def _with_sentence(text: str, function: str) -> str:
+    """Return the text of a port whose docstring says that sizes have to be known."""
+    said = filled("The sizes of all inputs have to be known where it is traced, as in batches of a fixed size.")
+    start = text.rindex(f"\ndef {function}(")
     place = text.rindex("\n\n    Args:\n", start, text.index('"""\n', start))
-    return f"{text[:place]}\n\n{said}{text[place:]}"
-
-
-def _sizes_text(facts: Facts) -> str:
-    """Return what the inputs are called whose sizes have to be known."""
-    return "all inputs" if len(facts.known) > 1 else f"`{facts.known[0]}`"
+    return f"{text[:place]}\n\n{textwrap.indent(said, '    ')}{text[place:]}"
 
 
 def _prints(source: Source) -> list[str]:
