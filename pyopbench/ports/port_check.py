@@ -209,19 +209,6 @@ class PortCheck:
                 places += 1
             assert places == self.ELEMENTS
 
-    def elements_of_any_structure(self):
-        """`take` and `put` say where the inputs are in elements such as dicts."""
-        arguments = self.examples()[0]
-        dataset = tf.data.Dataset.from_tensors({"inputs": tuple(self.tensors_of(arguments)), "label": 7})
-        arranged = self.port(
-            dataset,
-            take=lambda element: element["inputs"],
-            put=lambda outputs, element: {"outputs": tuple(outputs), "label": element["label"]},
-        )
-        (element,) = arranged
-        assert element["label"] == 7
-        self.assert_same(element["outputs"], self.expected(arguments))
-
     # The gradient.
 
     def gradient(self):

@@ -332,14 +332,10 @@ def made(node: ast.Call, names: Names) -> Any:
     return None if is_same else ast.Call(node.func, args, keywords)
 
 
-def converted(node: ast.Call, names: Names) -> Any:
-    """Return a replacement for `astype`, of an array or of a number, which has none for Numba."""
-    match node:
-        case ast.Call(ast.Attribute(value, "astype")) if names.are(value, ARRAY, SCALAR):
-            dtype = [*node.args, *(one.value for one in node.keywords if one.arg == "dtype")][0]
-            text = "X.astype(DTYPE)" if names.are(value, ARRAY) else "DTYPE(X)"
-            return tree(text, X=value, DTYPE=_dtype(dtype, names) or dtype)
-    return None
+def _astype(names: Names, x: ast.expr, dtype: ast.expr, **options: ast.expr) -> Any:
+    """Return the conversion of an array, or that of a number, which has no `astype` for Numba."""
+    text = "X.astype(DTYPE)" if names.are(x, ARRAY) else "DTYPE(X)"
+    return tree(text, X=x, DTYPE=_dtype(dtype, names) or dtype)
 
 
 def _dtype(node: ast.expr, names: Names) -> ast.expr | None:
@@ -361,6 +357,7 @@ RULES: dict[str, Callable[..., Any]] = {
     **{f"np.{name}": partial(_joined, name) for name in ("concatenate", "stack", "hstack", "vstack", "column_stack")},
     **{f"np.{name}": product for name in ("dot", "matmul")},
     **{f"np.{name}": _array for name in ("array", "asarray")},
+    **dict.fromkeys(("astype", "np.astype"), _astype),  # the method; the function is new in NumPy 2.1
     "np.argsort": _argsort,
     "np.linalg.norm": _norm,
     "np.repeat": lambda names, a, repeats, axis: _of_one_axis("_repeated(X, N, AXIS)", axis, X=a, N=repeats),

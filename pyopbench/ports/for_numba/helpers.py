@@ -168,9 +168,8 @@ def _percentile_along(function, array, several, axis):
     """Return percentiles of each vector along an axis, those of one `q` after another along a new first axis."""
     vectors = _moved(array, axis, -1)
     found = np.empty((len(several), *vectors.shape[:-1]), np.float64)
-    for place in range(len(several)):
-        for at in np.ndindex(vectors.shape[:-1]):
-            found[(place, *at)] = function(vectors[at], several[place])
+    for at in np.ndindex(found.shape):
+        found[at] = function(vectors[at[1:]], several[at[0]])
     return found
 
 

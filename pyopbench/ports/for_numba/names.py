@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,10 +63,8 @@ class Names:
         """Return all types that Numba has to unify: of a name, also those elsewhere and on other branches."""
         if isinstance(node, ast.Name):
             return self.of(node) | self.variables.get(node.id, set())
-        items = (
-            {item for one in self.of(node.value) for item in one.items} if isinstance(node, ast.Subscript) else set()
-        )
-        return self.of(node) | items
+        of_items = self.of(node.value) if isinstance(node, ast.Subscript) else set()
+        return self.of(node) | {item for one in of_items for item in one.items}
 
     def are(self, node: ast.AST, *kinds: str) -> bool:
         """Was an expression evaluated, and always one of these kinds?"""
@@ -126,22 +124,16 @@ class Names:
 def names_in(function: ast.AST, value_of: Callable[[ast.AST], Any], types: Types, path: str) -> Names:
     """Return what is known in a function, of which `value_of` knows the names that are global."""
     variables: dict[str, set[Type]] = {}
-    for name, value in _bindings(function):
-        variables.setdefault(name, set()).update(types.of(path, value))
-    return Names(value_of, types, path, variables)
-
-
-def _bindings(function: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """Yield local names and what they are read as, or are bound to."""
     for node in ast.walk(function):
-        if isinstance(node, ast.Name):
-            yield node.id, node
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            yield node.target.id, node
+        pairs: list[tuple[ast.AST, ast.AST]] = [(node, node)]  # perhaps a name, and what that is read as or bound to
+        if isinstance(node, ast.AugAssign):
+            pairs.append((node.target, node))
         for target in node.targets if isinstance(node, ast.Assign) else ():
-            value = node.value  # type: ignore[attr-defined]
-            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-                pairs = list(zip(target.elts, value.elts, strict=False))
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):  # type: ignore[attr-defined]
+                pairs += zip(target.elts, node.value.elts, strict=False)  # type: ignore[attr-defined]
             else:
-                pairs = [(target, value)]
-            yield from ((name.id, one) for name, one in pairs if isinstance(name, ast.Name))
+                pairs.append((target, node.value))  # type: ignore[attr-defined]
+        for name, value in pairs:
+            if isinstance(name, ast.Name):
+                variables.setdefault(name.id, set()).update(types.of(path, value))
+    return Names(value_of, types, path, variables)

@@ -57,7 +57,7 @@ def write_test(op: Op, target: Target, variant: str, module: str, port: PortModu
     }
     methods = ["values"]
     if key is not None:
-        methods = ["in_a_dataset", "elements_of_any_structure"]
+        methods = ["in_a_dataset"]
     elif port.drawn is not None:
         methods = ["seeded_values" if port.drawn <= DRAWN_ALIKE else "distribution", "draws"]
     methods += ["dataset_of_batches"] if variant in BATCHED else []
