@@ -18,14 +18,16 @@ from pyopbench.ports.for_numba.numbers import cast, type_name
 from pyopbench.ports.for_numba.types import ARRAY, LIST, PYTHON, SCALAR
 from pyopbench.ports.porting.names import name_of
 
-NONE, FALSE, ZERO, CONSTANT = (ast.Constant(value) for value in (None, False, 0, "constant"))
+NONE, FALSE, ZERO, CONSTANT = ast.Constant(None), ast.Constant(value=False), ast.Constant(0), ast.Constant("constant")
 
 
 def called(node: ast.Call, names: Names) -> Any:
     """Return a replacement for a call of a function of NumPy's or Python's, or of a method, that has a rule here."""
     name, args = names.called(node)
     ufunc, _, method = name.rpartition(".")
-    rule = partial(_outer, ufunc) if method == "outer" and is_ufunc(ufunc) else RULES.get(name)
+    rule = RULES.get(name)
+    if method == "outer" and is_ufunc(ufunc):
+        rule = partial(_outer, ufunc)
     options: dict[Any, ast.expr] = {one.arg: one.value for one in node.keywords}
     if rule is None or None in options or any(isinstance(one, ast.Starred) for one in args):
         return None
