@@ -89,26 +89,28 @@ def _put_outputs(context, status, returned, outputs):
     return put_first if len(returned) else lambda context, status, returned, outputs: None
 
 
-@numba.njit
-def run_body(body, context, status, inputs, outputs):
-    """Call the body of an op."""
-    put_outputs(context, status, body(*take_inputs(context, status, inputs)), outputs)
+def compile_body(body, inputs, outputs):
+    """Return a compiled function that calls the body of an op, and returns False if it raises."""
 
+    @numba.njit
+    def run(context, status):
+        put_outputs(context, status, body(*take_inputs(context, status, inputs)), outputs)
 
-@numba.njit
-def try_body(body, context, status, inputs, outputs):
-    """Call the body; return False if it raises. A `try` around more makes Numba's compiler recurse without end."""
-    try:
-        run_body(body, context, status, inputs, outputs)
-    except Exception:
-        return False
-    return True
+    @numba.njit
+    def try_to_run(context, status):
+        try:  # around more, it makes Numba's compiler recurse without end
+            run(context, status)
+        except Exception:
+            return False
+        return True
+
+    return try_to_run
 
 
 def compute_op(kernel, context):
     """Do what TensorFlow's runtime expects of a kernel. Names in capitals are globals that `NumbaOp` adds."""
     status = TF_NewStatus()
-    if not try_body(BODY, context, status, INPUTS, OUTPUTS):
+    if not RUN(context, status):
         TF_SetStatus(status, 3, FAILURE.ctypes.data)  # INVALID_ARGUMENT
         TF_OpKernelContext_Failure(context, status)
     TF_DeleteStatus(status)
@@ -160,15 +162,12 @@ class NumbaOp:
 
     def add_op(self, name, signature):
         """Register an op without known sizes, kernels for CPUs and GPUs with tensors on the host, and its gradient."""
+        inputs = tuple((n, np.dtype(dtype), (1, *[0] * axes)) for n, (dtype, axes) in enumerate(signature))
         dtypes = [tf.as_dtype(dtype) for dtype, _ in self.outputs]
-        failure = f"{self.body.py_func.__name__} raised an exception, or its inputs are not {signature}\0"
-        values = {
-            "BODY": self.body,
-            "INPUTS": tuple((n, np.dtype(dtype), (1, *[0] * axes)) for n, (dtype, axes) in enumerate(signature)),
-            "OUTPUTS": tuple((n, np.dtype(one.name), one.size, one.as_datatype_enum) for n, one in enumerate(dtypes)),
-            "FAILURE": np.frombuffer(failure.encode(), np.uint8),
-        }
-        function = FunctionType(compute_op.__code__, {**globals(), **values})
+        outputs = tuple((n, np.dtype(one.name), one.size, one.as_datatype_enum) for n, one in enumerate(dtypes))
+        failure = f"{self.body.py_func.__name__} raised an exception, or its inputs are not {signature}\0".encode()
+        added = {"RUN": compile_body(self.body, inputs, outputs), "FAILURE": np.frombuffer(failure, np.uint8)}
+        function = FunctionType(compute_op.__code__, {**globals(), **added})
         function.__qualname__ = name.partition(">")[2]  # by which Numba caches it
         compiled = numba.cfunc(void(intp, intp), cache=os.access(Path(__file__).parent, os.W_OK))(function)
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(compiled))  # TensorFlow keeps the address for ever

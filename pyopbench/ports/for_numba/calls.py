@@ -283,7 +283,8 @@ def _joined(name: str, names: Names, arrays: ast.expr, axis: ast.expr | None = N
     """
     if isinstance(arrays, ast.List | ast.Tuple):
         items = [tree("np.array(X)", X=one) if names.are(one, LIST) else one for one in arrays.elts]
-        return ast.Call(tree(f"np.{name}"), [ast.Tuple(items, ast.Load()), *([axis] if axis else [])], [])
+        options = [ast.keyword("axis", axis)] if axis else []
+        return ast.Call(tree(f"np.{name}"), [ast.Tuple(items, ast.Load())], options)
     ranks = {item.rank for one in names.of(arrays) for item in one.items}
     if not names.are(arrays, LIST) or len(ranks) != 1:
         return None
