@@ -3,57 +3,34 @@
 It uses only NumPy and TensorFlow, and binds one name.
 """
 
+import dataclasses
+
 import numpy as np
 import tensorflow as tf
 
 
+@dataclasses.dataclass
 class PortCheck:
     """A port, the body that it replaces, and inputs on which they have to agree."""
+
+    port: object  # the function of tensors, or of a dataset
+    body: object
+    make_examples: object  # returns the arguments of several calls of the body; it is called with a generator
+    tolerance: float  # largest error, relative to the largest magnitude
+    keywords: tuple = ()  # names of the last arguments, where they are given by name
+    body_gradient: object = None  # called with inputs, outputs and gradients of the floating outputs
+    differentiable: tuple = ()  # positions of the inputs that have a gradient
+    floating: tuple = ()  # positions of the outputs that a gradient flows back through
+    is_of_batch: bool = False  # does the port take a batch, while the body takes an example of it?
+    takes_tensors: bool = False  # does the body take eager tensors?
+    needs_sizes: bool = False  # do the sizes of inputs have to be known where the port is traced?
+    is_random: bool = False  # does the body draw random numbers, so that only dtypes and shapes can be the same?
 
     SEEDS, DISTRIBUTIONS, DRAWS = 10, 2, 2000
     """Seeds with which values are compared; examples whose draws are, and how many of each."""
 
     ELEMENTS = 5
     """Elements of a dataset: more than one call of each process of a pool."""
-
-    def __init__(
-        self,
-        port,
-        body,
-        examples,
-        tolerance,
-        *,
-        keywords=(),
-        gradient=None,
-        differentiable=(),
-        floating=(),
-        is_of_batch=False,
-        takes_tensors=False,
-        takes_unknown_sizes=True,
-        is_random=False,
-    ):
-        """Note what is checked.
-
-        Args:
-            port: the function of tensors, or of a dataset.
-            body: the function that it replaces.
-            examples: returns the arguments of several calls of the body; it is called with a generator.
-            tolerance: largest error, relative to the largest magnitude.
-            keywords: names of the last arguments, where they are given by name.
-            gradient: the body's own gradient, called with inputs, outputs and gradients of the floating outputs; None
-                where there is none, and differences are taken.
-            differentiable: positions of the inputs that have a gradient.
-            floating: positions of the outputs that a gradient flows back through.
-            is_of_batch: does the port take a batch, while the body takes an example of it?
-            takes_tensors: does the body take eager tensors?
-            takes_unknown_sizes: can the port be traced for inputs of unknown sizes?
-            is_random: does the body draw random numbers, so that only dtypes and shapes can be the same?
-        """
-        self.port, self.body, self.make_examples, self.tolerance = port, body, examples, tolerance
-        self.keywords, self.body_gradient = tuple(keywords), gradient
-        self.differentiable, self.floating = list(differentiable), list(floating)
-        self.is_of_batch, self.takes_tensors = is_of_batch, takes_tensors
-        self.takes_unknown_sizes, self.is_random = takes_unknown_sizes, is_random
 
     # Calls.
 
@@ -68,11 +45,11 @@ class PortCheck:
         examples = self.make_examples(np.random.default_rng(0))
         if not self.is_of_batch:
             return examples
-        if len({str([np.shape(one) for one in arguments]) for arguments in examples}) == len(examples):
-            examples = [self.vary(one, factor) for one in examples for factor in (1.0, 0.9, 0.8)]
+        examples = [[np.asarray(one) for one in arguments] for arguments in examples]
+        if len({str([one.shape for one in arrays]) for arrays in examples}) == len(examples):
+            examples = [self.vary(arrays, factor) for arrays in examples for factor in (1.0, 0.9, 0.8)]
         batches = {}
-        for arguments in examples:
-            arrays = [np.asarray(one) for one in arguments]
+        for arrays in examples:
             batches.setdefault(str([one.shape for one in arrays]), []).append(arrays)
         return [
             [np.stack(one) for one in zip(*batch[:count])]
@@ -81,9 +58,8 @@ class PortCheck:
         ]
 
     @staticmethod
-    def vary(arguments, factor):
+    def vary(arrays, factor):
         """Return the arguments of another example: floats times a factor."""
-        arrays = [np.asarray(one) for one in arguments]
         return [np.asarray(one * factor, one.dtype) if one.dtype.kind == "f" else one for one in arrays]
 
     @staticmethod
@@ -150,7 +126,7 @@ class PortCheck:
     def ports(self, arguments, **options):
         """Return the port as it is, in a graph, and in one whose inputs are of unknown sizes, if it takes those."""
         in_graph = tf.function(self.port)
-        if not self.takes_unknown_sizes:
+        if self.needs_sizes:
             return self.port, in_graph
         specs = [tf.TensorSpec([None] * np.ndim(one), tf.constant(self.as_array(one)).dtype) for one in arguments]
         first = len(specs) - len(self.keywords)
@@ -233,19 +209,6 @@ class PortCheck:
                 places += 1
             assert places == self.ELEMENTS
 
-    def elements_of_any_structure(self):
-        """`take` and `put` say where the inputs are in elements such as dicts."""
-        arguments = self.examples()[0]
-        dataset = tf.data.Dataset.from_tensors({"inputs": tuple(self.tensors_of(arguments)), "label": 7})
-        arranged = self.port(
-            dataset,
-            take=lambda element: element["inputs"],
-            put=lambda outputs, element: {"outputs": tuple(outputs), "label": element["label"]},
-        )
-        (element,) = arranged
-        assert element["label"] == 7
-        self.assert_same(element["outputs"], self.expected(arguments))
-
     # The gradient.
 
     def gradient(self):
@@ -302,17 +265,19 @@ class PortCheck:
         outputs = self.expected(arrays)
         output_gradients = self.draw_gradients(outputs, rng)
         arrays = self.widened(arrays, outputs)
+        middle = self.expected(arrays)
         # As large a step as rounding asks for: https://en.wikipedia.org/wiki/Numerical_differentiation#Step_size
-        precision = max(np.finfo(self.expected(arrays)[place].dtype).eps for place in self.floating)
+        precision = max(np.finfo(middle[place].dtype).eps for place in self.floating)
         step = precision ** (1 / 3)
         directions = {place: rng.normal(size=arrays[place].shape) for place in self.differentiable}
-        output_gradients = self.without_jumps(arrays, directions, output_gradients, step, precision)
+        around = {part: self.outputs_around(arrays, directions, step / part) for part in (1, 2, 8)}
+        output_gradients = self.without_jumps(middle, around, output_gradients, precision)
         gradients = dict(zip(directions, self.gradient_of_port(arguments, output_gradients)))
         slope = sum(np.sum(np.float64(gradients[place]) * directions[place]) for place in gradients)
-        expected, changes, size = self.slopes(arrays, directions, output_gradients, step)
+        slopes = [self.slopes(*around[part], output_gradients, step / part) for part in around]
         # Where the body has kinks, such as those of a maximum, shorter steps have other slopes.
-        others = [self.slopes(arrays, directions, output_gradients, step / part)[0] for part in (2, 8)]
-        spread = max(abs(other - expected) for other in others)
+        expected, changes, size = slopes[0]
+        spread = max(abs(other - expected) for other, _, _ in slopes)
         if np.isfinite(expected) and np.isfinite(spread):
             # A difference of outputs is rounded as they are. The gradient of a port in float32 is rounded as such a
             # number is, and a little as the outputs are, which may be far larger.
@@ -343,26 +308,21 @@ class PortCheck:
             above[place] = np.asarray(arrays[place] + step * direction, arrays[place].dtype)
         return self.expected(below), self.expected(above)
 
-    def without_jumps(self, arrays, directions, output_gradients, step, precision):
+    def without_jumps(self, middle, around, output_gradients, precision):
         """Return gradients that are 0 where an output jumps at these very inputs, as at a label that is exactly 0."""
-        middle = self.expected(arrays)
-        wide, narrow = [], []
-        for gaps, size in ((wide, step), (narrow, step / 8)):
-            before, after = self.outputs_around(arrays, directions, size)
-            for place in self.floating:
-                ends = np.float64(before[place]), np.float64(after[place])
-                gaps.append((np.abs((ends[0] + ends[1]) / 2 - np.float64(middle[place])), np.abs(ends[1] - ends[0])))
         kept = []
-        for place, (far, _), (near, change), given in zip(self.floating, wide, narrow, output_gradients):
+        for place, given in zip(self.floating, output_gradients):
+            here = np.float64(middle[place])
+            (before, after), (nearer, behind) = ([np.float64(side[place]) for side in around[part]] for part in (1, 8))
+            far, near = np.abs((before + after) / 2 - here), np.abs((nearer + behind) / 2 - here)
             # Next to a kink the gap shrinks with the step; a jump stays, and is half of the change. What rounding
             # leaves is less of it, however large the numbers are that a body subtracts from each other.
-            is_jump = (near > far / 2) & (near > 100 * precision * (1 + np.abs(np.float64(middle[place]))))
-            kept.append(np.where(is_jump & (near > change / 10), 0, given).astype(given.dtype))
+            is_jump = (near > far / 2) & (near > 100 * precision * (1 + np.abs(here)))
+            kept.append(np.where(is_jump & (near > np.abs(behind - nearer) / 10), 0, given).astype(given.dtype))
         return kept
 
-    def slopes(self, arrays, directions, output_gradients, step):
+    def slopes(self, before, after, output_gradients, step):
         """Return by how much the outputs change along directions, each by how much, and how large they are."""
-        before, after = self.outputs_around(arrays, directions, step)
         slope, changes, size = 0.0, 0.0, 0.0
         for place, given in zip(self.floating, output_gradients):
             change = (np.float64(after[place]) - np.float64(before[place])) / (2 * step)

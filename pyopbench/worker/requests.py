@@ -25,7 +25,6 @@ from typing import IO, Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import EMPTY, GPU, Axes, Case, Failure
 from pyopbench.model.child_process import Marker
 from pyopbench.model.discover import KERNELS
@@ -48,8 +47,7 @@ from pyopbench.ops.own.explain import explain
 from pyopbench.ops.own.load import load_own, register_own_ops
 from pyopbench.ops.port_file import PORTS
 from pyopbench.ops.variants.numpy_ports import check_compiled, why_no_numba
-from pyopbench.ports.porting import port
-from pyopbench.ports.porting.arrangements import write_arrangement_test
+from pyopbench.ports.porting.check_file import CHECKED_SIZES, write_test
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.worker import environment, require
 from pyopbench.worker.copies import count_copies, measure_copies, open_device
@@ -75,12 +73,8 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     try:
         if variant.startswith("numba_op"):
             check_compiled(op, variant)
-        if read_key(variant) is not None:
-            made = PORTS.module_of(op, variant, op.dtypes[0], callback)
-            test = write_arrangement_test(op, target, variant, module, made)
-        else:
-            made = port.write_port(op, variant)
-            test = port.write_test(op, target, variant, module, made)
+        made = PORTS.module_of(op, variant, op.dtypes[0], callback)
+        test = write_test(op, target, variant, module, made)
     except CannotPort as refusal:
         refusals = (refusal, *refusal.others)
         return {"refused": [{"why": one.why, "fix": one.fix, "place": one.place} for one in refusals]}
@@ -97,7 +91,7 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         "dataset": made.dataset,
         "op": op.name,
         "dtype": op.dtypes[0],
-        "sizes": op.quick_sizes[: port.CHECKED_SIZES],
+        "sizes": op.quick_sizes[:CHECKED_SIZES],
         "callback": callback,
     }
 

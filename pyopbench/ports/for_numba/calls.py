@@ -1,37 +1,41 @@
-"""Calls of NumPy's that Numba has no version of, or none for some of their arguments."""
+"""Calls that Numba has no version of, or none for some of their arguments.
+
+A rule has the parameters of the function that it is for, as far as it knows them. A call with others stays.
+"""
 
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable
 from functools import partial, reduce
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.for_numba.names import Names, tree
-from pyopbench.ports.for_numba.numbers import type_name
+from pyopbench.ports.for_numba.names import Names, is_ufunc, tree
+from pyopbench.ports.for_numba.numbers import cast, type_name
 from pyopbench.ports.for_numba.types import ARRAY, LIST, PYTHON, SCALAR
+from pyopbench.ports.porting.names import name_of
 
-Arguments: TypeAlias = dict[str, Any]
-Rule: TypeAlias = Callable[[Arguments, Names], ast.expr | None]
+NONE, FALSE, ZERO, CONSTANT = ast.Constant(None), ast.Constant(value=False), ast.Constant(0), ast.Constant("constant")
 
 
-def called(node: ast.Call, names: Names) -> ast.expr | None:
-    """Return a replacement for a call of a function of NumPy's, or of a method, that has a rule here."""
-    function, args = names.called(node)
-    parameters, rule = next((row for one, row in RULES.items() if one is function), ("", ""))
-    words, options = parameters.split(), {one.arg: one.value for one in node.keywords}
-    has_others = len(args) > len(words) or not options.keys() <= set(words)
-    if not words or has_others or any(isinstance(one, ast.Starred) for one in args):
+def called(node: ast.Call, names: Names) -> Any:
+    """Return a replacement for a call of a function of NumPy's or Python's, or of a method, that has a rule here."""
+    name, args = names.called(node)
+    ufunc, _, method = name.rpartition(".")
+    rule = RULES.get(name)
+    if method == "outer" and is_ufunc(ufunc):
+        rule = partial(_outer, ufunc)
+    options: dict[Any, ast.expr] = {one.arg: one.value for one in node.keywords}
+    if rule is None or None in options or any(isinstance(one, ast.Starred) for one in args):
         return None
-    bound: Arguments = {**dict(zip(words, args, strict=False)), **options}  # type: ignore[dict-item]
-    if not isinstance(rule, str):
-        return rule(bound, names)
-    # The helper takes all parameters, and of axes one.
-    if len(bound) < len(words) or not all(map(_is_one, list(bound.values())[1:])):
+    try:
+        bound = inspect.signature(rule).bind(names, *args, **options)
+    except TypeError:
         return None
-    return tree(f"{rule}(*ARGS)", ARGS=[bound[one] for one in words])  # type: ignore[no-any-return]
+    return rule(*bound.args, **bound.kwargs) or None
 
 
 def _is_one(axis: ast.expr) -> bool:
@@ -39,119 +43,177 @@ def _is_one(axis: ast.expr) -> bool:
     return not isinstance(axis, ast.Tuple | ast.List) and ast.unparse(axis) != "None"
 
 
-PADDING = {"'constant'": "_padded(X, AXIS, *PAIR, False)", "'edge'": "_padded(X, AXIS, *PAIR, True)"}
+# Reductions that keep an axis, or go along one, and functions of vectors along an axis.
+
+ALONG = {"sum", "argmax", "argmin"}
+"""Those that Numba takes with an axis."""
+
+STEPWISE = {"max", "min", "amax", "amin", "sum", "prod", "any", "all", "mean", "nanmax", "nanmin", "nansum"}
+"""Those that several axes may be taken one after another of."""
+
+REDUCTIONS = {*ALONG, *STEPWISE, "std", "var", "median", "nanmean", "nanmedian"}
 
 
-def _padded(given: Arguments, names: Names) -> Any:
-    call = PADDING.get(ast.unparse(given.get("mode", ast.Constant("constant"))))
-    pairs = [getattr(pair, "elts", []) for pair in getattr(given["pad_width"], "elts", [])]
-    if call is None or not pairs or any(len(pair) != 2 for pair in pairs):
+def _reduced(name: str, names: Names, a: ast.expr, axis: ast.expr = NONE, *, keepdims: ast.expr = FALSE) -> Any:
+    rank, has_axis, keeps = names.rank(a), ast.unparse(axis) != "None", ast.unparse(keepdims)
+    if keeps not in ("True", "False") or (keeps == "True" and not has_axis):
         return None
-    new = given["array"]
-    for axis, pair in enumerate(pairs):
-        if [ast.unparse(size) for size in pair] != ["0", "0"]:
-            new = tree(call, X=new, AXIS=ast.Constant(axis), PAIR=pair)
+    if not has_axis or (rank == 1 and keeps == "False"):
+        return _reduced_to_one(name, a, names, has_axis=has_axis)
+    axes = _axes(axis)
+    is_native = name in ALONG and len(axes) == 1 and keeps == "False"
+    if not axes or (len(axes) > 1 and name not in STEPWISE) or is_native:
+        return None
+    new, function = a, "_mean" if name == "mean" else f"np.{name}"
+    for done, one in enumerate(axes):
+        is_last = rank == 1 or (keeps == "False" and rank is not None and rank - done == 1)
+        along = f"{function}(X, AXIS)" if name in ALONG else f"_along({function}, X, AXIS)"
+        new = tree(f"{function}(X)" if is_last else along, X=new, AXIS=one)
+        if keeps == "True":
+            new = tree("np.expand_dims(np.asarray(X), AXIS)", X=new, AXIS=one)
     return new
 
 
-def _evenly_spaced(given: Arguments, names: Names) -> Any:
-    if given.keys() != {"start", "stop", "num", "dtype"}:
-        return None
-    ends = [given[name] for name in ("start", "stop", "num")]
-    return tree("_evenly_spaced(*ENDS).astype(DTYPE)", ENDS=ends, DTYPE=given["dtype"])
+def _reduced_to_one(name: str, array: ast.expr, names: Names, *, has_axis: bool) -> Any:
+    is_list = names.are(array, LIST)
+    new = tree("_numbers_of(X)", X=array) if is_list else array
+    if name == "mean":
+        return tree("_mean(X)", X=new)
+    if name == "sum" and names.dtype(array) == "float32" and names.rank(array):
+        return tree("np.sum(X, dtype=np.float64)", X=new)
+    return tree(f"np.{name}(X)", X=new) if is_list or has_axis else None
 
 
-def _histogram(given: Arguments, names: Names) -> Any:
-    """Return counts by comparison with the edges, as NumPy has them in the end; Numba's own rounds otherwise."""
-    array, bins, within = given["a"], given.get("bins"), given.get("range")
-    if bins is None or "density" in given or not names.are(bins, PYTHON):
-        return None
-    if isinstance(within, ast.Tuple | ast.List):
-        edges = tree("_evenly_spaced(*ENDS, BINS + 1)", ENDS=within.elts, BINS=bins)
-    elif within is None:
-        edges = tree("_edges_of(X, BINS)", X=array, BINS=bins)
-    else:
-        return None
-    if names.dtype(array) == "float32":
-        edges = tree("X.astype(np.float32)", X=edges)
-    weights = given.get("weights", tree("np.ones(1, np.int64)"))  # a single weight is that of each element
-    return tree("_histogram(X, EDGES, WEIGHTS)", X=array, EDGES=edges, WEIGHTS=weights)
+def _axes(axis: ast.expr) -> list[ast.expr]:
+    """Return axes in an order in which each keeps its number; none where there is no such order."""
+    try:
+        value: Any = ast.literal_eval(axis)
+    except ValueError:
+        return [axis]
+    several = list(value) if isinstance(value, tuple) else [value]
+    if not all(type(one) is int for one in several):
+        return [axis]
+    if len({one < 0 for one in several}) != 1:
+        return []
+    return [tree(str(one)) for one in sorted(several, reverse=several[0] >= 0)]
 
 
-def _percentile(name: str, given: Arguments, names: Names) -> Any:
-    axis, q = given.get("axis"), given["q"]
-    if len(given) != 3 or axis is None or not _is_one(axis):
+def _each(name: str, names: Names, a: ast.expr, axis: ast.expr = NONE) -> Any:
+    text = f"np.{name}(X)" if names.rank(a) == 1 else f"_each_along(np.{name}, X, AXIS)"
+    return tree(text, X=a, AXIS=axis) if ast.unparse(axis) != "None" else None
+
+
+def _argsort(names: Names, a: ast.expr, axis: ast.expr = NONE, kind: ast.expr = NONE) -> Any:
+    if kind is NONE:
+        return _each("argsort", names, a, axis)
+    is_stable = axis is NONE and ast.unparse(kind) == "'stable'"
+    return tree("np.argsort(X, kind='mergesort')", X=a) if is_stable else None
+
+
+def _percentile(name: str, names: Names, a: ast.expr, q: ast.expr, axis: ast.expr) -> Any:
+    if not _is_one(axis):
         return None
     is_one = names.are(q, PYTHON, SCALAR)
     several = q if names.are(q, ARRAY) else tree("np.array([Q])" if is_one else "np.array(Q)", Q=q)
     text = f"_percentile_along(np.{name}, X, SEVERAL, AXIS)" + ("[0]" if is_one else "")
-    return tree(text, X=given["a"], SEVERAL=several, AXIS=axis)
+    return tree(text, X=a, SEVERAL=several, AXIS=axis)
 
 
-def _sorted_stably(given: Arguments, names: Names) -> Any:
-    kind = given.get("kind")
-    is_stable = isinstance(kind, ast.Constant) and kind.value == "stable" and len(given) == 2
-    return tree("np.argsort(X, kind='mergesort')", X=given["a"]) if is_stable else None
-
-
-def _norm(given: Arguments, names: Names) -> Any:
-    keeps = ast.unparse(given.pop("keepdims", ast.Constant(value=False)))
-    if given.keys() != {"x", "axis"} or keeps not in ("True", "False") or not _is_one(given["axis"]):
+def _norm(names: Names, x: ast.expr, *, axis: ast.expr, keepdims: ast.expr = FALSE) -> Any:
+    text, keeps = "np.sqrt(np.sum(np.square(np.abs(X)), AXIS))", ast.unparse(keepdims)
+    if keeps not in ("True", "False") or not _is_one(axis):
         return None
-    text = "np.expand_dims(np.asarray(_norm(X, AXIS)), AXIS)" if keeps == "True" else "_norm(X, AXIS)"
-    return tree(text, X=given["x"], AXIS=given["axis"])
+    return tree(f"np.expand_dims(np.asarray({text}), AXIS)" if keeps == "True" else text, X=x, AXIS=axis)
 
 
-def _unique(given: Arguments, names: Names) -> Any:
-    """Return the elements in order and, of `return_inverse` and `return_counts`, what is asked for."""
-    array, *options = given
-    if not options or "return_index" in given or {ast.unparse(given[name]) for name in options} - {"True", "0"}:
+def _of_one_axis(text: str, axis: ast.expr, **parts: ast.expr) -> Any:
+    are_one = all(_is_one(one) for one in (axis, parts["N"]))
+    return are_one and tree(text, AXIS=axis, **parts)
+
+
+# Other functions of NumPy's.
+
+
+def _pad(names: Names, array: ast.expr, pad_width: ast.expr, mode: ast.expr = CONSTANT) -> Any:
+    pairs = [getattr(pair, "elts", []) for pair in getattr(pad_width, "elts", [])]
+    has_edge = {"'constant'": False, "'edge'": True}.get(ast.unparse(mode))
+    if has_edge is None or not pairs or any(len(pair) != 2 for pair in pairs):
         return None
-    helper = "_unique_rows" if "axis" in given else "_unique"
-    if "return_inverse" in given:
-        items = "" if "return_counts" in given else "[:2]"
+    for axis, pair in enumerate(pairs):
+        if [ast.unparse(size) for size in pair] != ["0", "0"]:
+            array = tree(f"_padded(X, {axis}, *PAIR, {has_edge})", X=array, PAIR=pair)
+    return array
+
+
+def _histogram(
+    names: Names, a: ast.expr, bins: ast.expr, range: ast.expr = NONE, *, weights: ast.expr | None = None
+) -> Any:
+    """Return counts by comparison with the edges, as NumPy has them in the end; Numba's own rounds otherwise."""
+    if not names.are(bins, PYTHON):
+        return None
+    if isinstance(range, ast.Tuple | ast.List):
+        edges = tree("_evenly_spaced(*ENDS, BINS + 1)", ENDS=range.elts, BINS=bins)
+    elif range is NONE:
+        edges = tree("_edges_of(X, BINS)", X=a, BINS=bins)
     else:
-        items = "[::2]" if "return_counts" in given else "[0]"
-    return tree(f"{helper}(X){items}", X=given[array])
-
-
-def _tiled(given: Arguments, names: Names) -> Any:
-    reps = given.get("reps")
-    if not isinstance(reps, ast.Tuple) or len(reps.elts) != 2:
         return None
-    return tree("_tiled(X, *REPS)", X=given["A"], REPS=reps.elts)
+    if names.dtype(a) == "float32":
+        edges = tree("X.astype(np.float32)", X=edges)
+    weights = weights or tree("np.ones(1, np.int64)")  # a single weight is that of each element
+    return tree("_histogram(X, EDGES, WEIGHTS)", X=a, EDGES=edges, WEIGHTS=weights)
 
 
-def _selected(given: Arguments, names: Names) -> Any:
-    conditions, choices = (given.get(one) for one in ("condlist", "choicelist"))
-    if not isinstance(conditions, ast.List) or not isinstance(choices, ast.List):
+def _unique(
+    names: Names,
+    ar: ast.expr,
+    *,
+    return_inverse: ast.expr = FALSE,
+    return_counts: ast.expr = FALSE,
+    axis: ast.expr = NONE,
+) -> Any:
+    """Return the elements in order and, of `return_inverse` and `return_counts`, what is asked for."""
+    has_inverse, has_counts, of_rows = (ast.unparse(one) for one in (return_inverse, return_counts, axis))
+    items = {"TrueTrue": "", "TrueFalse": "[:2]", "FalseTrue": "[::2]", "FalseFalse": "[0]"}.get(
+        has_inverse + has_counts
+    )
+    helper = {"0": "_unique_rows", "None": "_unique"}.get(of_rows)
+    if items is None or helper is None or (items == "[0]" and of_rows == "None"):
         return None
-    if len(conditions.elts) != len(choices.elts):
+    return tree(f"{helper}(X){items}", X=ar)
+
+
+def _tile(names: Names, A: ast.expr, reps: ast.expr) -> Any:
+    is_pair = isinstance(reps, ast.Tuple) and len(reps.elts) == 2
+    return tree("_tiled(X, *REPS)", X=A, REPS=reps.elts) if is_pair else None  # type: ignore[attr-defined]
+
+
+def _select(names: Names, condlist: ast.expr, choicelist: ast.expr, default: ast.expr = ZERO) -> Any:
+    conditions, choices = (getattr(one, "elts", []) for one in (condlist, choicelist))
+    if not conditions or len(conditions) != len(choices):
         return None
-    new = given.get("default", ast.Constant(0))
-    for condition, choice in reversed(list(zip(conditions.elts, choices.elts, strict=True))):
+    new = default
+    for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
         new = tree("np.where(IF, THEN, ELSE)", IF=condition, THEN=choice, ELSE=new)
     return new
 
 
-def _drawn(name: str, defaults: dict[str, float], given: Arguments, names: Names) -> Any:
+def _drawn(name: str, defaults: dict[str, float], names: Names, *args: ast.expr, size: ast.expr, **given: Any) -> Any:
     """Return a call with all arguments by position: Numba has no size without the parameters before it."""
-    if "size" not in given or given.keys() >= defaults.keys():
+    values = {**dict(zip(defaults, args, strict=False)), **given}
+    if len(args) > len(defaults) or not values.keys() <= defaults.keys():
         return None
-    parameters = [given.get(one, ast.Constant(default)) for one, default in defaults.items()]
-    return tree(f"np.random.{name}(*ARGS, SIZE)", ARGS=parameters, SIZE=given["size"])
+    parameters = [values.get(one, ast.Constant(default)) for one, default in defaults.items()]
+    return tree(f"np.random.{name}(*ARGS, SIZE)", ARGS=parameters, SIZE=size)
 
 
-def _drawn_below(given: Arguments, names: Names) -> Any:
-    is_short = given.keys() == {"low", "size"}
-    return tree("np.random.randint(0, LOW, SIZE)", LOW=given["low"], SIZE=given["size"]) if is_short else None
+def _outer(name: str, names: Names, a: ast.expr, b: ast.expr) -> Any:
+    rank = names.rank(b)
+    if rank is None or names.rank(a) is None:
+        return None
+    return tree(f"{name}(X[{', '.join(['...', *['None'] * rank])}], Y)", X=a, Y=b)
 
 
-def _product(given: Arguments, names: Names) -> Any:
-    return product(given["a"], given["b"], names) if len(given) == 2 else None
-
-
-def product(a: ast.expr, b: ast.expr, names: Names) -> Any:
+def product(names: Names, a: ast.expr, b: ast.expr) -> Any:
     """Return a replacement for a product of arrays of floats, whose dtypes may differ; the first may have many axes."""
     ranks, dtypes = [], []
     for one in (a, b):
@@ -172,61 +234,16 @@ def product(a: ast.expr, b: ast.expr, names: Names) -> Any:
     return tree(f"{'_product' if ranks[0] > 2 else 'np.dot'}(*SIDES)", SIDES=sides)  # type: ignore[operator]
 
 
-RULES: dict[object, tuple[str, Rule | str]] = {
-    np.linspace: ("start stop num endpoint retstep dtype", _evenly_spaced),
-    np.histogram: ("a bins range density weights", _histogram),
-    np.percentile: ("a q axis", partial(_percentile, "percentile")),
-    np.quantile: ("a q axis", partial(_percentile, "quantile")),
-    np.nanpercentile: ("a q axis", partial(_percentile, "nanpercentile")),
-    np.repeat: ("a repeats axis", "_repeated"),
-    np.moveaxis: ("a source destination", "_moved"),
-    np.argsort: ("a axis kind", _sorted_stably),
-    np.pad: ("array pad_width mode", _padded),
-    np.roll: ("a shift axis", "_rolled"),
-    np.linalg.norm: ("x ord axis keepdims", _norm),
-    np.unique: ("ar return_index return_inverse return_counts axis", _unique),
-    np.tile: ("A reps", _tiled),
-    np.meshgrid: ("x y", "_meshgrid"),
-    np.select: ("condlist choicelist default", _selected),
-    np.dot: ("a b", _product),
-    np.matmul: ("a b", _product),
-    np.random.randint: ("low high size", _drawn_below),
-    np.random.uniform: ("low high size", partial(_drawn, "uniform", {"low": 0.0, "high": 1.0})),
-    np.random.normal: ("loc scale size", partial(_drawn, "normal", {"loc": 0.0, "scale": 1.0})),
-    np.random.exponential: ("scale size", partial(_drawn, "exponential", {"scale": 1.0})),
-    np.random.poisson: ("lam size", partial(_drawn, "poisson", {"lam": 1.0})),
-}
-"""The parameters in NumPy's order, and the rule or the helper that takes all of them, by the function of NumPy's."""
-
-
-def of_ufunc(node: ast.Call, names: Names) -> Any:
-    """Return a replacement for `np.add.at`, `np.add.outer` and the like."""
-    function = names.value_of(node.func.value) if isinstance(node.func, ast.Attribute) else None
-    if not isinstance(function, np.ufunc) or node.keywords:
-        return None
-    name, args = node.func.attr, node.args  # type: ignore[attr-defined]
-    if name == "at" and function is np.add and len(args) == 3 and not isinstance(args[1], ast.Tuple):
-        return tree("_add_at(*ARGS)", ARGS=args)
-    ranks = [names.rank(one) for one in args]
-    if name != "outer" or len(args) != 2 or None in ranks:
-        return None
-    ones = ", ".join(["...", *["None"] * (ranks[1] or 0)])
-    return tree(f"np.{function.__name__}(X[{ones}], Y)", X=args[0], Y=args[1])
-
-
-def summed_products(node: ast.Call, names: Names) -> Any:
-    """Return a replacement for `np.einsum` of arrays, whose subscripts are written as text with an arrow."""
-    is_written = names.value_of(node.func) is np.einsum and node.args and isinstance(node.args[0], ast.Constant)
-    if not is_written or node.keywords:
-        return None
-    given, arrow, out = str(node.args[0].value).replace(" ", "").partition("->")  # type: ignore[attr-defined]
-    operands, arrays = given.split(","), node.args[1:]
-    letters = set(given) - {","}
-    is_simple = arrow and letters and not any(len(set(one)) < len(one) for one in operands)
-    if not is_simple or len(operands) != len(arrays) or not set(out) <= letters:
+def _einsum(names: Names, subscripts: ast.expr, *operands: ast.expr) -> Any:
+    """Return products that are summed, of subscripts that are written as text with an arrow."""
+    text = str(subscripts.value) if isinstance(subscripts, ast.Constant) else ""
+    given, arrow, out = text.replace(" ", "").partition("->")
+    several, letters = given.split(","), set(given) - {","}
+    is_simple = arrow and letters and not any(len(set(one)) < len(one) for one in several)
+    if not is_simple or len(several) != len(operands) or not set(out) <= letters:
         return None
     order, factors = out + "".join(sorted(letters - set(out))), []
-    for axes, array in zip(operands, arrays, strict=True):
+    for axes, array in zip(several, operands, strict=True):
         turned = [axes.index(one) for one in order if one in axes]
         new = array if turned == sorted(turned) else tree(f"X.transpose({str(turned)[1:-1]})", X=array)
         index = ", ".join(":" if one in axes else "None" for one in order)
@@ -237,58 +254,41 @@ def summed_products(node: ast.Call, names: Names) -> Any:
     return total
 
 
-def magnitude(node: ast.Call, names: Names) -> Any:
-    """Return a replacement for Python's `abs` of an array."""
-    is_abs = names.value_of(node.func) is abs and len(node.args) == 1 and names.are(node.args[0], ARRAY)
-    return tree("np.abs(X)", X=node.args[0]) if is_abs else None
-
-
-def reshaped(node: ast.Call, names: Names) -> Any:
-    """Return a replacement for `reshape` of what Numba may take for out of order: only what is so is copied."""
-    function, (array, *shape) = names.called(node) if node.args else (None, [node])
-    if function is not np.reshape or not shape or node.keywords:
+def _reshape(names: Names, a: ast.expr, *shape: ast.expr) -> Any:
+    """Return `reshape` of what Numba may take for out of order: only what is so is copied."""
+    if not shape or not names.are(a, ARRAY) or isinstance(a, ast.BinOp | ast.UnaryOp | ast.Compare):
         return None
-    if not names.are(array, ARRAY) or isinstance(array, ast.BinOp | ast.UnaryOp | ast.Compare):
-        return None
-    return tree("np.ascontiguousarray(X).reshape(*SHAPE)", X=array, SHAPE=shape)
+    return tree("np.ascontiguousarray(X).reshape(*SHAPE)", X=a, SHAPE=list(shape))
 
 
-def backwards(node: ast.Call, names: Names) -> Any:
-    """Return a replacement for `reversed(range(n))`, which may have a first number, too."""
-    match node:
-        case ast.Call(function, [ast.Call(of_range, ([_] | [_, _]) as ends, [])]):
-            if names.value_of(function) is reversed and names.value_of(of_range) is range:
-                first = ends[0] if len(ends) == 2 else ast.Constant(0)
-                return tree("range(LAST - 1, FIRST - 1, -1)", LAST=ends[-1], FIRST=first)
+# Functions of Python's.
+
+
+def _reversed(names: Names, sequence: ast.expr) -> Any:
+    """Return `range(n)` backwards, which may have a first number, too."""
+    match sequence:
+        case ast.Call(of_range, ([_] | [_, _]) as ends, []) if names.value_of(of_range) is range:
+            first = ends[0] if len(ends) == 2 else ZERO
+            return tree("range(LAST - 1, FIRST - 1, -1)", LAST=ends[-1], FIRST=first)
     return None
 
 
 # Lists where Numba takes tuples or arrays.
 
-JOINING = {getattr(np, name): name for name in ("concatenate", "stack", "hstack", "vstack", "column_stack")}
-SHAPED = {getattr(np, name): name for name in ("zeros", "ones", "empty", "full")}
 
+def _joined(name: str, names: Names, arrays: ast.expr, axis: ast.expr | None = None) -> Any:
+    """Return a tuple of arrays that are joined, for a list or for one with lists in it; or arrays of a list that grew.
 
-def joined(node: ast.Call, names: Names) -> Any:
-    """Return a replacement for arrays that are joined: a tuple of arrays for a list, or for one with lists in it."""
-    function = names.value_of(node.func)
-    name = next((JOINING[one] for one in JOINING if one is function), "")
-    if not name or not node.args:
+    The arrays of a list that grew have all the same number of axes.
+    """
+    if isinstance(arrays, ast.List | ast.Tuple):
+        items = [tree("np.array(X)", X=one) if names.are(one, LIST) else one for one in arrays.elts]
+        options = [ast.keyword("axis", axis)] if axis else []
+        return ast.Call(tree(f"np.{name}"), [ast.Tuple(items, ast.Load())], options)
+    ranks = {item.rank for one in names.of(arrays) for item in one.items}
+    if not names.are(arrays, LIST) or len(ranks) != 1:
         return None
-    given, *others = node.args
-    if isinstance(given, ast.List | ast.Tuple):
-        items = [tree("np.array(X)", X=one) if names.are(one, LIST) else one for one in given.elts]
-        return ast.Call(tree(f"np.{name}"), [ast.Tuple(items, ast.Load()), *others], node.keywords)
-    return _of_list(name, node, names) if names.are(given, LIST) else None
-
-
-def _of_list(name: str, node: ast.Call, names: Names) -> Any:
-    """Return a replacement for a list that was filled, whose arrays have all the same number of axes."""
-    given, *others = [*node.args, *(one.value for one in node.keywords if one.arg == "axis")]
-    ranks = {item.rank for one in names.of(given) for item in one.items}
-    if len(others) != len(node.args) - 1 + len(node.keywords) or len(others) > 1 or len(ranks) != 1:
-        return None
-    are_vectors, axis = ranks == {1}, others[0] if others else ast.Constant(0)
+    are_vectors, axis = ranks == {1}, axis or ZERO
     text = {
         "concatenate": "_joined(X, AXIS)",
         "stack": "_array_of(X)" if ast.unparse(axis) == "0" else "_moved(_array_of(X), 0, AXIS)",
@@ -296,67 +296,49 @@ def _of_list(name: str, node: ast.Call, names: Names) -> Any:
         "vstack": "_array_of(X)" if are_vectors else "_joined(X, 0)",
         "column_stack": "_array_of(X).T" if are_vectors else "_joined(X, 1)",
     }[name]
-    return tree(text, X=given, AXIS=axis)
+    return tree(text, X=arrays, AXIS=axis)
 
 
-def array_of_list(node: ast.Call, names: Names) -> Any:
-    """Return a replacement for `np.array` of a list that was filled."""
-    if names.value_of(node.func) not in (np.array, np.asarray):
+def _array(names: Names, object: ast.expr, dtype: ast.expr | None = None) -> Any:
+    """Return a list that was filled as an array."""
+    if not names.are(object, LIST) or isinstance(object, ast.List):
         return None
-    options = dict(zip(("object", "dtype"), node.args, strict=False)) | {one.arg: one.value for one in node.keywords}
-    given = options.pop("object", None)
-    if given is None or not names.are(given, LIST) or isinstance(given, ast.List) or not options.keys() <= {"dtype"}:
-        return None
-    are_arrays = {item.kind for one in names.of(given) for item in one.items} == {ARRAY}
-    new = tree("_array_of(X)" if are_arrays else "_numbers_of(X)", X=given)
-    if not options:
-        return new
-    return tree("X.astype(DTYPE)", X=new, DTYPE=_dtype(options["dtype"], names) or options["dtype"])
-
-
-def shape_of_list(node: ast.Call, names: Names) -> Any:
-    """Return a replacement for a call that makes an array of a shape which is written as a list."""
-    if not any(names.value_of(node.func) is one for one in SHAPED) or not node.args:
-        return None
-    shape, *others = node.args
-    if not isinstance(shape, ast.List):
-        return None
-    return ast.Call(node.func, [ast.Tuple(shape.elts, ast.Load()), *others], node.keywords)
+    are_arrays = {item.kind for one in names.of(object) for item in one.items} == {ARRAY}
+    new = tree("_array_of(X)" if are_arrays else "_numbers_of(X)", X=object)
+    return new if dtype is None else tree("X.astype(DTYPE)", X=new, DTYPE=_dtype(dtype, names) or dtype)
 
 
 # Dtypes: Numba takes NumPy's types, and of Python's `float` alone.
 
 TYPES = {bool: "bool", int: "int64", float: "float64"}
 
-WITH_DTYPE = {"zeros", "ones", "empty", "array", "asarray", "full", "empty_like", "zeros_like"}
+SHAPED = {"np.zeros", "np.ones", "np.empty", "np.full"}
+"""Functions that begin with a shape, which Numba does not take as a list."""
+
+WITH_DTYPE = SHAPED | {"np.array", "np.asarray", "np.empty_like", "np.zeros_like"}
 """Functions that take a dtype by position."""
 
 
-def made_with_dtype(node: ast.Call, names: Names) -> Any:
-    """Return a replacement for a call of NumPy's whose dtype is a type of Python's, or the name of one."""
-    function = names.value_of(node.func)
-    if getattr(function, "__module__", None) != "numpy":
+def made(node: ast.Call, names: Names) -> Any:
+    """Return a replacement for a call of NumPy's with a list as shape, or with a dtype of Python's or as text."""
+    name = name_of(names.value_of(node.func))
+    if not name.startswith("np."):
         return None
-    dtypes = [one.value for one in node.keywords if one.arg == "dtype"]
-    if getattr(function, "__name__", "") in WITH_DTYPE:
-        dtypes += [one for one in node.args[1:] if not isinstance(one, ast.Constant)]
-    new = {id(one): _dtype(one, names) for one in dtypes}
-    if not any(new.values()):
-        return None
-    args = [new.get(id(one)) or one for one in node.args]
-    return ast.Call(
-        node.func, args, [ast.keyword(one.arg, new.get(id(one.value)) or one.value) for one in node.keywords]
-    )
+    args, keywords = list(node.args), [ast.keyword(one.arg, one.value) for one in node.keywords]
+    if name in SHAPED and args and isinstance(args[0], ast.List):
+        args[0] = ast.Tuple(args[0].elts, ast.Load())
+    if name in WITH_DTYPE:
+        args[1:] = [one if isinstance(one, ast.Constant) else _dtype(one, names) or one for one in args[1:]]
+    for one in keywords:
+        one.value = (_dtype(one.value, names) if one.arg == "dtype" else None) or one.value
+    is_same = args == node.args and [one.value for one in keywords] == [one.value for one in node.keywords]
+    return None if is_same else ast.Call(node.func, args, keywords)
 
 
-def converted(node: ast.Call, names: Names) -> Any:
-    """Return a replacement for `astype`, of an array or of a number, which has none for Numba."""
-    match node:
-        case ast.Call(ast.Attribute(value, "astype")) if names.are(value, ARRAY, SCALAR):
-            dtype = [*node.args, *(one.value for one in node.keywords if one.arg == "dtype")][0]
-            text = "X.astype(DTYPE)" if names.are(value, ARRAY) else "DTYPE(X)"
-            return tree(text, X=value, DTYPE=_dtype(dtype, names) or dtype)
-    return None
+def _astype(names: Names, x: ast.expr, dtype: ast.expr, **options: ast.expr) -> Any:
+    """Return the conversion of an array, or that of a number, which has no `astype` for Numba."""
+    text = "X.astype(DTYPE)" if names.are(x, ARRAY) else "DTYPE(X)"
+    return tree(text, X=x, DTYPE=_dtype(dtype, names) or dtype)
 
 
 def _dtype(node: ast.expr, names: Names) -> ast.expr | None:
@@ -369,3 +351,42 @@ def _dtype(node: ast.expr, names: Names) -> ast.expr | None:
     else:
         return None
     return tree(type_name(name)) if name else None
+
+
+RULES: dict[str, Callable[..., Any]] = {
+    **{f"np.{name}": partial(_reduced, name) for name in REDUCTIONS},
+    **{f"np.{name}": partial(_each, name) for name in ("sort", "cumsum", "cumprod", "flip")},
+    **{f"np.{name}": partial(_percentile, name) for name in ("percentile", "quantile", "nanpercentile")},
+    **{f"np.{name}": partial(_joined, name) for name in ("concatenate", "stack", "hstack", "vstack", "column_stack")},
+    **{f"np.{name}": product for name in ("dot", "matmul")},
+    **{f"np.{name}": _array for name in ("array", "asarray")},
+    **dict.fromkeys(("astype", "np.astype"), _astype),  # the method; the function is new in NumPy 2.1
+    "np.argsort": _argsort,
+    "np.linalg.norm": _norm,
+    "np.repeat": lambda names, a, repeats, axis: _of_one_axis("_repeated(X, N, AXIS)", axis, X=a, N=repeats),
+    "np.roll": lambda names, a, shift, axis: _of_one_axis("_rolled(X, N, AXIS)", axis, X=a, N=shift),
+    "np.meshgrid": lambda names, x, y: tree("_meshgrid(X, Y)", X=x, Y=y),
+    "np.pad": _pad,
+    "np.linspace": lambda names, start, stop, num, *, dtype: tree(
+        "_evenly_spaced(START, STOP, N).astype(DTYPE)", START=start, STOP=stop, N=num, DTYPE=dtype
+    ),
+    "np.histogram": _histogram,
+    "np.unique": _unique,
+    "np.tile": _tile,
+    "np.select": _select,
+    "np.add.at": lambda names, a, indices, b: (
+        not isinstance(indices, ast.Tuple) and tree("_add_at(X, PLACES, Y)", X=a, PLACES=indices, Y=b)
+    ),
+    "np.einsum": _einsum,
+    "np.reshape": _reshape,
+    "np.random.uniform": partial(_drawn, "uniform", {"low": 0.0, "high": 1.0}),
+    "np.random.normal": partial(_drawn, "normal", {"loc": 0.0, "scale": 1.0}),
+    "np.random.exponential": partial(_drawn, "exponential", {"scale": 1.0}),
+    "np.random.poisson": partial(_drawn, "poisson", {"lam": 1.0}),
+    "np.random.randint": lambda names, low, *, size: tree("np.random.randint(0, N, SIZE)", N=low, SIZE=size),
+    "abs": lambda names, x: names.are(x, ARRAY) and tree("np.abs(X)", X=x),
+    "int": lambda names, x: names.dtype(x).startswith("uint") and cast("int64", x),
+    "float": lambda names, x: names.dtype(x) == "float32" and cast("float64", x),
+    "reversed": _reversed,
+}
+"""The rules by the function that they are for."""

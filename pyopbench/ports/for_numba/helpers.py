@@ -21,27 +21,20 @@ def _moved_typed(array, axis, to):
     are_integers = all(isinstance(place, numba.types.Integer) for place in (axis, to))
     if not isinstance(array, numba.types.Array) or not are_integers:
         return None  # so that Numba's error has the user's line
-    axes = array.ndim
+    axes, replace = array.ndim, numba.cpython.unsafe.tuple.tuple_setitem
     others = [[other for other in range(axes) if other != moved] for moved in range(axes)]
     orders = [(*others[moved][:at], moved, *others[moved][at:]) for moved in range(axes) for at in range(axes)]
     order_of = tuple(orders)
 
-    def of_vector(array, axis, to):
-        return array[_checked(axis, 1) + _checked(to, 1) :]  # both are 0, and only checked
-
-    def of_matrix(array, axis, to):
-        return array[:, :] if _checked(axis, 2) == _checked(to, 2) else array.T
-
-    def of_three(array, axis, to):  # `transpose` takes four seconds to compile
-        a, b, c = order_of[_checked(axis, 3) * 3 + _checked(to, 3)]
+    def moved(array, axis, to):
+        order = order_of[_checked(axis, axes) * axes + _checked(to, axes)]
         sizes, steps = array.shape, array.strides
-        of_sizes, of_steps = (sizes[a], sizes[b], sizes[c]), (steps[a], steps[b], steps[c])
-        return np.lib.stride_tricks.as_strided(array, of_sizes, of_steps)
+        for place in range(axes):
+            sizes = replace(sizes, place, array.shape[order[place]])
+            steps = replace(steps, place, array.strides[order[place]])
+        return np.lib.stride_tricks.as_strided(array, sizes, steps)
 
-    def of_more(array, axis, to):
-        return array.transpose(order_of[_checked(axis, axes) * axes + _checked(to, axes)])
-
-    return {1: of_vector, 2: of_matrix, 3: of_three}.get(axes, of_more)
+    return moved
 
 
 @numba.njit
@@ -78,13 +71,6 @@ def _padded(array, axis, before, after, has_edge):
 
 
 @numba.njit
-def _norm(array, axis):
-    """Return the length of each vector along an axis."""
-    sizes = np.abs(array)
-    return np.sqrt(np.sum(sizes * sizes, axis))
-
-
-@numba.njit
 def _unique(array):
     """Return the elements in order, which of them each element is, and how often each is there."""
     values = np.unique(array)
@@ -92,10 +78,8 @@ def _unique(array):
     while size > 1 and values[size - 2] != values[size - 2]:  # of several NaN NumPy keeps one
         size -= 1
     values = values[:size]
-    inverse, counts = np.searchsorted(values, array.ravel()), np.zeros(size, np.int64)
-    for place in inverse:
-        counts[place] += 1
-    return values, inverse.reshape(array.shape), counts
+    inverse = np.searchsorted(values, array.ravel())
+    return values, inverse.reshape(array.shape), np.bincount(inverse, minlength=size)
 
 
 @numba.njit
@@ -106,16 +90,12 @@ def _unique_rows(array):
     order = np.arange(len(array))
     for column in range(array.shape[1] - 1, -1, -1):
         order = order[np.argsort(array[:, column][order], kind="mergesort")]
-    inverse, begins = np.zeros(len(array), np.int64), np.zeros(len(array), np.bool_)
-    number = -1
-    for place in range(len(order)):
-        begins[place] = place == 0 or np.any(array[order[place]] != array[order[place - 1]])
-        number += begins[place]
-        inverse[order[place]] = number
-    counts = np.zeros(number + 1, np.int64)
-    for row in inverse:
-        counts[row] += 1
-    return array[order[begins]], inverse, counts
+    rows, inverse = array[order], np.zeros(len(array), np.int64)
+    begins = np.ones(len(rows), np.int64)
+    for place in range(1, len(rows)):
+        begins[place] = np.any(rows[place] != rows[place - 1])
+    inverse[order] = np.cumsum(begins) - 1
+    return rows[begins == 1], inverse, np.bincount(inverse)
 
 
 @numba.njit
@@ -123,11 +103,8 @@ def _tiled(array, rows, columns):
     """Return a vector or a matrix repeated so many times downwards and to the right."""
     block = np.atleast_2d(array)
     height, width = block.shape
-    found = np.empty((rows * height, columns * width), array.dtype)
-    for row in range(rows):
-        for column in range(columns):
-            found[row * height : (row + 1) * height, column * width : (column + 1) * width] = block
-    return found
+    blocks = np.broadcast_to(block.copy().reshape((height, 1, width)), (rows, height, columns, width))
+    return blocks.copy().reshape((rows * height, columns * width))
 
 
 @numba.njit
@@ -191,9 +168,8 @@ def _percentile_along(function, array, several, axis):
     """Return percentiles of each vector along an axis, those of one `q` after another along a new first axis."""
     vectors = _moved(array, axis, -1)
     found = np.empty((len(several), *vectors.shape[:-1]), np.float64)
-    for place in range(len(several)):
-        for at in np.ndindex(vectors.shape[:-1]):
-            found[(place, *at)] = function(vectors[at], several[place])
+    for at in np.ndindex(found.shape):
+        found[at] = function(vectors[at[1:]], several[at[0]])
     return found
 
 
@@ -224,13 +200,8 @@ def _picked(array, mask):
     """Return the elements of an array where a mask is true."""
     if array.shape[: mask.ndim] != mask.shape:
         raise IndexError("boolean index did not match indexed array")
-    found = np.empty((np.sum(mask), *array.shape[mask.ndim :]), array.dtype)
-    place = 0
-    for at in np.ndindex(mask.shape):
-        if mask[at]:
-            found[place] = array[at]
-            place += 1
-    return found
+    rows = np.ascontiguousarray(array).reshape((mask.size, *array.shape[mask.ndim :]))
+    return rows[mask.ravel()]
 
 
 @numba.njit

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pyopbench.ports.for_numba.types import ARRAY, SCALAR, STRICT, Type, Types
+from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.watched_values import METHODS
 
@@ -35,6 +36,11 @@ class _Filling(ast.NodeTransformer):
         return self.visit(node.value)
 
 
+def is_ufunc(name: str) -> bool:
+    """Is it the name of a function of NumPy's that is broadcast over its arguments, such as `np.add`?"""
+    return name.startswith("np.") and isinstance(getattr(np, name[3:], None), np.ufunc)
+
+
 def without_number(node: Any) -> Any:
     """Return a node with the same parts that has no number, so that no rule is asked about it again."""
     return type(node)(**dict(ast.iter_fields(node)))
@@ -57,10 +63,8 @@ class Names:
         """Return all types that Numba has to unify: of a name, also those elsewhere and on other branches."""
         if isinstance(node, ast.Name):
             return self.of(node) | self.variables.get(node.id, set())
-        items = (
-            {item for one in self.of(node.value) for item in one.items} if isinstance(node, ast.Subscript) else set()
-        )
-        return self.of(node) | items
+        of_items = self.of(node.value) if isinstance(node, ast.Subscript) else set()
+        return self.of(node) | {item for one in of_items for item in one.items}
 
     def are(self, node: ast.AST, *kinds: str) -> bool:
         """Was an expression evaluated, and always one of these kinds?"""
@@ -87,12 +91,20 @@ class Names:
             raise self.refusal(node, f"`{ast.unparse(node)}` has several dtypes: {', '.join(sorted(dtypes))}")
         return dtypes.pop() if len(dtypes) == 1 else ""
 
-    def called(self, node: ast.Call) -> tuple[Any, list[ast.expr]]:
-        """Return a function that is called and its arguments by position; of a method of an array, NumPy's function."""
+    def called(self, node: ast.Call) -> tuple[str, list[ast.expr]]:
+        """Return the name of a function that is called, such as `np.sum`, and its arguments by position.
+
+        Of a method of an array, the name is that of NumPy's function, or its own.
+        """
         if isinstance(node.func, ast.Attribute) and self.are(node.func.value, ARRAY, SCALAR):
             name = node.func.attr
-            return name if name in METHODS else getattr(np, name, name), [node.func.value, *node.args]
-        return self.value_of(node.func), list(node.args)
+            is_function = name not in METHODS and hasattr(np, name)
+            return f"np.{name}" if is_function else name, [node.func.value, *node.args]
+        function = self.value_of(node.func)
+        if isinstance(getattr(function, "__self__", None), np.random.RandomState):
+            drawing = function.__name__
+            return f"np.random.{drawing}" if function == getattr(np.random, drawing) else "", list(node.args)
+        return name_of(function), list(node.args)
 
     def require(self, node: ast.AST) -> None:
         """Check that an expression was evaluated, if dtypes are in use that Numba would not keep.
@@ -112,22 +124,16 @@ class Names:
 def names_in(function: ast.AST, value_of: Callable[[ast.AST], Any], types: Types, path: str) -> Names:
     """Return what is known in a function, of which `value_of` knows the names that are global."""
     variables: dict[str, set[Type]] = {}
-    for name, value in _bindings(function):
-        variables.setdefault(name, set()).update(types.of(path, value))
-    return Names(value_of, types, path, variables)
-
-
-def _bindings(function: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """Yield local names and what they are read as, or are bound to."""
     for node in ast.walk(function):
-        if isinstance(node, ast.Name):
-            yield node.id, node
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            yield node.target.id, node
+        pairs: list[tuple[ast.AST, ast.AST]] = [(node, node)]  # perhaps a name, and what that is read as or bound to
+        if isinstance(node, ast.AugAssign):
+            pairs.append((node.target, node))
         for target in node.targets if isinstance(node, ast.Assign) else ():
-            value = node.value  # type: ignore[attr-defined]
-            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-                pairs = list(zip(target.elts, value.elts, strict=False))
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):  # type: ignore[attr-defined]
+                pairs += zip(target.elts, node.value.elts, strict=False)  # type: ignore[attr-defined]
             else:
-                pairs = [(target, value)]
-            yield from ((name.id, one) for name, one in pairs if isinstance(name, ast.Name))
+                pairs.append((target, node.value))  # type: ignore[attr-defined]
+        for name, value in pairs:
+            if isinstance(name, ast.Name):
+                variables.setdefault(name.id, set()).update(types.of(path, value))
+    return Names(value_of, types, path, variables)

@@ -6,9 +6,7 @@ import ast
 import builtins
 from collections.abc import Sequence
 
-import numpy as np
-
-from pyopbench.ports.for_numba.names import Names, tree, without_number
+from pyopbench.ports.for_numba.names import Names, is_ufunc, tree, without_number
 from pyopbench.ports.for_numba.types import ARRAY, LIST, PYTHON, SCALAR, STRICT, TUPLE
 
 MOST_FACTORS = 3
@@ -133,14 +131,14 @@ def becoming_float(node: ast.Assign, names: Names) -> ast.stmt | None:
 # Calls.
 
 
-COMPARING = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
+COMPARING = {f"np.{name}" for name in ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")}
 
 
 def of_numbers(node: ast.Call, names: Names) -> ast.expr | None:
     """Return a replacement for a call like `np.maximum(x, 0.0)`, with the numbers in the dtype of the result."""
-    function, args = names.called(node)
-    is_clip, is_where = function is np.clip, function is np.where and len(args) == 3
-    if not (is_clip or is_where or isinstance(function, np.ufunc)) or (node.keywords and not is_clip):
+    name, args = names.called(node)
+    is_clip, is_where = name == "np.clip", name == "np.where" and len(args) == 3
+    if not (is_clip or is_where or is_ufunc(name)) or (node.keywords and not is_clip):
         return None
     names.require(node)
     dtype = names.dtype(node)
@@ -149,9 +147,9 @@ def of_numbers(node: ast.Call, names: Names) -> ast.expr | None:
         bounds |= {str(one.arg).removeprefix("a_"): one.value for one in node.keywords}
         args = [args[0], *(bounds.get(one, ast.Constant(None)) for one in ("min", "max"))]
     new = list(args)
-    if any(function is one for one in COMPARING):
+    if name in COMPARING:
         new = _compared(args, names)
-    elif dtype in STRICT and function is not np.ldexp:
+    elif dtype in STRICT and name != "np.ldexp":
         # Of `np.where`, the first argument is a condition, and a whole number makes 64 bits of floats, too.
         for place in range(int(is_where), len(args)):
             one = args[place]
@@ -162,21 +160,11 @@ def of_numbers(node: ast.Call, names: Names) -> ast.expr | None:
         return tree("np.minimum(np.maximum(X, LOW), HIGH)", X=new[0], LOW=new[1], HIGH=new[2])  # type: ignore[no-any-return]
     if new == args and not (is_clip and node.keywords):
         return None
-    return tree(f"np.{function.__name__}(*ARGS)", ARGS=new)  # type: ignore[no-any-return]
+    return tree(f"{name}(*ARGS)", ARGS=new)  # type: ignore[no-any-return]
 
 
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
-
-
-def of_python(node: ast.Call, names: Names) -> ast.expr | None:
-    """Return a replacement for `int(x)` and `float(x)`, which have 64 bits in Python, signed or floating."""
-    function = names.value_of(node.func)
-    is_conversion = (function is int or function is float) and len(node.args) == 1
-    dtype = names.dtype(node.args[0]) if is_conversion else ""
-    if function is float and dtype == "float32":
-        return cast("float64", node.args[0])
-    return cast("int64", node.args[0]) if function is int and dtype.startswith("uint") else None
 
 
 KEEPING = {
@@ -193,17 +181,13 @@ KEEPING = {
 
 def in_dtype_of_numpy(node: ast.Call, new: ast.expr | None, names: Names) -> ast.expr | None:
     """Return a call, or what stands for it, whose result has the dtype that NumPy gives it."""
-    function = names.called(node)[0]
-    is_builtin = any(function is getattr(builtins, name) for name in ("abs", "max", "min", "pow", "round", "sum"))
-    home = str(getattr(function, "__module__", "")).split(".")[0]
-    if not (is_builtin or isinstance(function, str | np.ufunc) or home == "numpy"):
-        return new
-    dtype, is_array = names.dtype(node), names.are(node, ARRAY)
+    name, is_array = names.called(node)[0], names.are(node, ARRAY)
+    dtype = names.dtype(node) if name else ""
     if dtype not in STRICT or not (is_array or names.are(node, SCALAR)):
         return new
-    name = function if isinstance(function, str) else getattr(function, "__name__", "")
-    is_kept = isinstance(function, np.ufunc) and (is_array or is_floating(dtype))
-    if is_kept or (is_array and name in ("sum", "prod", "abs")) or (name in KEEPING and not is_builtin):
+    is_builtin, method = hasattr(builtins, name), name.rpartition(".")[2]
+    is_kept = is_ufunc(name) and (is_array or is_floating(dtype))
+    if is_kept or (is_array and method in ("sum", "prod", "abs")) or (method in KEEPING and not is_builtin):
         return new
     new = without_number(node) if new is None else new
     to = type_name(dtype)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.for_numba import calls, numbers, reductions
+from pyopbench.ports.for_numba import calls, numbers
 from pyopbench.ports.for_numba.names import Names, tree
 from pyopbench.ports.for_numba.types import ARRAY, LIST
 
@@ -26,7 +26,7 @@ def replacement_of(node: ast.AST, names: Names) -> Any:
 
 def product(node: ast.BinOp, names: Names) -> Any:
     """Return a replacement for `@`."""
-    return calls.product(node.left, node.right, names) if isinstance(node.op, ast.MatMult) else None
+    return calls.product(names, node.left, node.right) if isinstance(node.op, ast.MatMult) else None
 
 
 def without_errstate(node: ast.With, names: Names) -> list[ast.stmt] | None:
@@ -99,22 +99,7 @@ def _masked(node: ast.Subscript, names: Names) -> list[ast.expr] | None:
 
 
 RULES: dict[type[ast.AST], tuple[Callable[[Any, Names], Any], ...]] = {
-    ast.Call: (
-        reductions.along,
-        calls.joined,
-        calls.array_of_list,
-        calls.shape_of_list,
-        calls.converted,
-        calls.made_with_dtype,
-        numbers.of_numbers,
-        numbers.of_python,
-        calls.called,
-        calls.of_ufunc,
-        calls.reshaped,
-        calls.magnitude,
-        calls.summed_products,
-        calls.backwards,
-    ),
+    ast.Call: (calls.called, calls.made, numbers.of_numbers),
     ast.Subscript: (picked, index_of_list),
     ast.BinOp: (product, numbers.operation),
     ast.UnaryOp: (numbers.sign,),

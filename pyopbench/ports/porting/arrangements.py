@@ -7,29 +7,26 @@ So `(image, label, weight)` needs no arguments; elements such as dicts need `tak
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from pyopbench.model.arrangement import AUTOTUNE, ArrangementKey, read_key
 from pyopbench.model.op import Op
-from pyopbench.model.own_target import Target
 from pyopbench.model.syntax import format_text
 from pyopbench.model.variant import BATCHED_PORTS
 from pyopbench.ports.arrays import as_array, body_outputs
 from pyopbench.ports.porting import pool
-from pyopbench.ports.porting.batches import of_batch, require_fixed_shapes
-from pyopbench.ports.porting.check_file import check_file
 from pyopbench.ports.porting.facts import Facts, examples_of, probed_examples
-from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
+from pyopbench.ports.porting.module_text import copied_module, module_text, require_free, with_tensorflow
 from pyopbench.ports.porting.port import (
     PortModule,
     body_of,
     extracted_op,
-    original,
     refusals_of_user,
+    require_fixed_shapes,
     require_same,
     write_port,
 )
@@ -37,8 +34,8 @@ from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Code, Units
 from pyopbench.ports.rebinding import unwrap
 
-FUNCTION = "arrange"
-"""The name of the function of an arrangement."""
+FUNCTION, OUTPUTS = "arrange", "outputs_of"
+"""The names of the functions of an arrangement: of a dataset, and of the inputs of one call."""
 
 CALLBACKS = {
     "numpy_function": "tf.numpy_function(call_body, inputs, {dtypes})",
@@ -46,89 +43,12 @@ CALLBACKS = {
     "py_function_numpy": (
         "tf.py_function(lambda *tensors: call_body(*(one.numpy() for one in tensors)), inputs, {dtypes})"
     ),
+    "processes": "tf.numpy_function(pool.call, inputs, {dtypes})",
 }
-"""How each supported callback calls `call_body`, which takes arrays and returns a list of them."""
+"""How each supported callback, and a pool, calls `call_body`, which takes arrays and returns a list of them."""
+
 OF_PORTS = ("port", "port_batch", "batch_body")
 """Forms that call what `write_port` writes."""
-POOLED = "tf.numpy_function(pool.call, inputs, {dtypes})"
-
-CALL = '''
-def call_body(*arrays):
-    """Return what `{function}` returns for the arrays of an element, as a list of arrays."""
-    return as_arrays({function}({given}))
-'''
-CALL_ROWS = '''
-def call_body(*columns):
-    """Return what `{function}` returns for each element of a batch, as a list of arrays with a leading axis."""
-    rows = [as_arrays({function}({given})) for arrays in zip(*columns)]
-    several = list(zip(*rows))
-    return [np.stack(one) if isinstance(one[0], np.ndarray) else np.array(one, object) for one in several]
-'''
-AS_ARRAYS = '''
-def as_arrays(outputs):
-    """Return one or several outputs as a list of arrays; text as it is, because NumPy would cut zero bytes off."""
-    several = outputs if isinstance(outputs, (list, tuple)) else [outputs]
-    return [
-        one if isinstance(one, (bytes, str)) else np.asarray(one, dtype) for one, dtype in zip(several, [{dtypes}])
-    ]
-'''
-SERVE = """
-if __name__ == "__main__":
-    serve(call_body, *sys.argv[1:])
-"""
-
-ARRANGE = '''
-def outputs_of(inputs{pool_argument}):
-    """Return the output tensors for a list of input tensors. Call it in place of a callback."""
-{pool_import}{pool_line}    {call}{shapes}
-    return outputs
-
-
-def arrange(dataset, take=None, put=None{pool_argument}, deterministic=None):
-    """{summary}
-
-    Args:
-        dataset: {elements}
-        take: returns the inputs, called with the components of an element; None for its first {count}.
-        put: returns the new element, called with the list of outputs and the components; None to replace the first
-            {count} by the outputs.{pool_doc}
-        deterministic: as in `Dataset.map`: None or True to keep the order of elements.
-    """
-{pool_line}
-    def of_element(*element):
-        inputs = list(element[:{count}] if take is None else take(*element))
-        outputs = outputs_of(inputs{given_pool})
-        if put is not None:
-            return put(outputs, *element)
-        replaced = (*outputs, *element[{count}:])
-        return replaced if len(replaced) > 1 else replaced[0]
-
-    return dataset.map(of_element{calls})
-'''
-POOL_DOC = """
-        pool: a `Pool` that you close; None for one that ends with the program."""
-POOL_IMPORT = """    # Not at the top: the processes of the pool run this file and do not need it.
-    import tensorflow as tf
-
-"""
-POOL_LINE = """    pool = pool or usual_pool()
-"""
-
-
-@dataclass(frozen=True)
-class _Arranged:
-    """What is known about what an arrangement calls: a body, or a port of it."""
-
-    key: ArrangementKey
-    facts: Facts
-    keywords: tuple[str, ...]
-    same_shapes: Mapping[int, int]
-
-    def given(self, name: str) -> str:
-        """Return the arguments of a call, taken from a list with that name."""
-        first = len(self.facts.inputs) - len(self.keywords)
-        named = "".join(f", {one}={name}[{first + place}]" for place, one in enumerate(self.keywords))
-        return f"*{name}[:{first}]{named}" if self.keywords else f"*{name}"
 
 
 def write_arrangement(op: Op, name: str, callback: str) -> PortModule:
@@ -145,7 +65,142 @@ def write_arrangement(op: Op, name: str, callback: str) -> PortModule:
     if key.form in OF_PORTS:
         return _around_port(op, key, name)
     with refusals_of_user():
-        return _around_body(op, key, name, callback)
+        return _around_body(op, key, name, "processes" if key.form == "processes" else callback)
+
+
+def _around_body(op: Op, key: ArrangementKey, name: str, callback: str) -> PortModule:
+    """Return an arrangement that calls the body itself: in a callback, in a loop over a batch, or in processes."""
+    is_pool = callback == "processes"
+    if callback not in CALLBACKS:
+        raise CannotPort(f"`{callback}` cannot be written", fix="use numpy_function, py_func or py_function_numpy")
+    yours, _ = extracted_op(op)
+    require_same(op, yours)
+    if key.batch:
+        require_fixed_shapes(op)
+    body = body_of(yours, unwrap(yours.numpy))
+    facts, units = body.facts, Units(body.source)
+    given = "arrays"
+    if op.is_on_tensors:
+        given = "[tf.constant(one) for one in arrays]"
+    elif op.py_function is not None and not is_pool:  # `x.numpy()` was a copy, to which the body may write
+        given = "[one if isinstance(one, bytes) else one.copy() for one in arrays]"
+    returned = f"as_arrays({facts.function}({_arguments(given, facts, body.keywords)}))"
+    dtypes = ", ".join(f"np.{dtype}" if hasattr(np, dtype) else "None" for dtype, _ in facts.outputs)
+    functions = f'''
+def as_arrays(outputs):
+    """Return one or several outputs as a list of arrays; text as it is, because NumPy would cut zero bytes off."""
+    several = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    return [
+        one if isinstance(one, (bytes, str)) else np.asarray(one, dtype) for one, dtype in zip(several, [{dtypes}])
+    ]
+
+'''
+    if key.batch:
+        functions += f'''
+def call_body(*columns):
+    """Return what `{facts.function}` returns for each element of a batch, as a list of arrays with a leading axis."""
+    rows = [{returned} for arrays in zip(*columns)]
+    several = list(zip(*rows))
+    return [np.stack(one) if isinstance(one[0], np.ndarray) else np.array(one, object) for one in several]
+'''
+    else:
+        functions += f'''
+def call_body(*arrays):
+    """Return what `{facts.function}` returns for the arrays of an element, as a list of arrays."""
+    return {returned}
+'''
+    summary = f"`{facts.function}` of {facts.file} in a dataset: `{name}`."
+    of_tensors = ", ".join(f"tf.{dtype}" for dtype, _ in facts.outputs)
+    call = f"outputs = {CALLBACKS[callback].format(dtypes=f'[{of_tensors}]')}"
+    statements = [*Code(units).write_units().values(), functions, _arrange(op, key, facts, call, summary)]
+    also = ["import numpy as np", *([] if is_pool and not op.is_on_tensors else ["import tensorflow as tf"])]
+    if is_pool:
+        imports, copied, bound = copied_module(Path(pool.__file__))
+        statements.insert(-1, copied)
+        statements.append('if __name__ == "__main__":\n    serve(call_body, *sys.argv[1:])')
+        also += imports
+        require_free(units, bound, also)
+    require_free(units, {"call_body", "as_arrays", OUTPUTS, FUNCTION})
+    batch, behind = (f".batch({key.batch})", ".unbatch()") if key.batch else ("", "")
+    docstring = f"{summary}\n\n    dataset = arrange(dataset{batch}){behind}\n"
+    docstring += f"\nIf the rest of the pipeline takes batches, leave out `{behind}`.\n" if key.batch else ""
+    text = format_text(module_text(docstring, statements, units, also=sorted({*also})))
+    return PortModule(text, FUNCTION, not_run=(), notes=(), dataset="", facts=facts, frozen=frozenset())
+
+
+def _around_port(op: Op, key: ArrangementKey, name: str) -> PortModule:
+    """Return an arrangement of a port: the text that `write_port` writes, followed by `arrange`."""
+    variant = "numpy_whole" if key.form == "batch_body" else key.variant
+    if key.form == "port_batch":
+        if variant not in BATCHED_PORTS:
+            raise CannotPort(f"there is no form of {variant} for batches", fix=f"use {' or '.join(BATCHED_PORTS)}")
+        variant = BATCHED_PORTS[variant]
+    made = write_port(op, variant)
+    keywords = op.own.keywords if op.own is not None and not made.function.endswith("_batch") else ()
+    given = _arguments("inputs", made.facts, keywords)
+    call = (
+        f"found = {made.function}({given})\n    outputs = list(found) if isinstance(found, (list, tuple)) else [found]"
+    )
+    functions = {one.name for one in ast.parse(made.text).body if isinstance(one, ast.FunctionDef)}
+    if taken := functions & {FUNCTION, OUTPUTS}:
+        raise CannotPort(f"your function has the name `{min(taken)}`, which the file needs", fix="give it another name")
+    functions_text = _arrange(op, key, made.facts, call, f"`{made.function}` in a dataset: `{name}`.")
+    text = format_text(f"{with_tensorflow(made.text)}\n{functions_text}")
+    return replace(made, text=text, function=FUNCTION, dataset="", drawn=None)
+
+
+def _arguments(several: str, facts: Facts, keywords: Sequence[str]) -> str:
+    """Return the arguments of a call, from an expression for a list of them, of which the last may go by name."""
+    first = len(facts.inputs) - len(keywords)
+    named = "".join(f", {one}={several}[{first + place}]" for place, one in enumerate(keywords))
+    return f"*{several}[:{first}]{named}" if keywords else f"*{several}"
+
+
+def _arrange(op: Op, key: ArrangementKey, facts: Facts, call: str, summary: str) -> str:
+    """Return the functions of an arrangement around the statement that binds `outputs`."""
+    pool_argument, pool_given, pool_bound, imported, pool_said = "", "", "", "", ""
+    calls = "tf.data.AUTOTUNE" if key.parallel == AUTOTUNE or key.form in ("port", "port_batch") else str(key.parallel)
+    if key.form == "processes":
+        pool_argument, pool_given, calls = ", pool=None", ", pool", "pool.processes"
+        pool_bound = "    pool = pool or usual_pool()\n"
+        imported = "    # Not at the top: the processes of the pool run this file and do not need it.\n"
+        imported += "    import tensorflow as tf\n\n"
+        pool_said = "\n        pool: a `Pool` that you close; None for one that ends with the program."
+    calls = "" if calls == "1" else f", num_parallel_calls={calls}, deterministic=deterministic"
+    what = "elements" if not key.batch else f"batches, such as of `dataset.batch({key.batch})`, of elements"
+    count, same = len(facts.inputs), _same_shapes(op)
+    extra = 0 if key.form in OF_PORTS else bool(key.batch)  # the file of a port has the number of axes already
+    shapes = [
+        f"inputs[{same[place]}].shape" if place in same else f"[{', '.join(['None'] * (len(shape) + extra))}]"
+        for place, (_, shape) in enumerate(facts.outputs)
+    ]
+    return f'''
+def {OUTPUTS}(inputs{pool_argument}):
+    """Return the output tensors for a list of input tensors. Call it in place of a callback."""
+{imported}{pool_bound}    {call}
+    return [tf.ensure_shape(one, shape) for one, shape in zip(outputs, [{", ".join(shapes)}])]
+
+
+def {FUNCTION}(dataset, take=None, put=None{pool_argument}, deterministic=None):
+    """{summary}
+
+    Args:
+        dataset: {what} that begin with the inputs of the body; the other components are passed on.
+        take: returns the inputs, called with the components of an element; None for its first {count}.
+        put: returns the new element, called with the list of outputs and the components; None to replace the first
+            {count} by the outputs.{pool_said}
+        deterministic: as in `Dataset.map`: None or True to keep the order of elements.
+    """
+{pool_bound}
+    def of_element(*element):
+        outputs = {OUTPUTS}(list(element[:{count}] if take is None else take(*element)){pool_given})
+        if put is not None:
+            return put(outputs, *element)
+        replaced = (*outputs, *element[{count}:])
+        return replaced if len(replaced) > 1 else replaced[0]
+
+    return dataset.map(of_element{calls})
+'''
 
 
 def _same_shapes(op: Op) -> dict[int, int]:
@@ -164,118 +219,3 @@ def _same_shapes(op: Op) -> dict[int, int]:
         for place, shapes in enumerate(zip(*returned, strict=True))
         if (same := [which for which, others in enumerate(zip(*given, strict=True)) if others == shapes])
     }
-
-
-def _around_body(op: Op, key: ArrangementKey, name: str, callback: str) -> PortModule:
-    """Return an arrangement that calls the body itself: in a callback, in a loop over a batch, or in processes."""
-    is_pool, on_tensors = key.form == "processes", op.is_on_tensors
-    if not is_pool and callback not in CALLBACKS:
-        raise CannotPort(f"`{callback}` cannot be written", fix=f"use one of {', '.join(CALLBACKS)}")
-    yours, _ = extracted_op(op)
-    require_same(op, yours)
-    if key.batch:
-        require_fixed_shapes(op)
-    of_body = body_of(yours, unwrap(yours.numpy))
-    facts, units = of_body.facts, Units(of_body.source)
-    arranged = _Arranged(key, facts, of_body.keywords, _same_shapes(op))
-    given = arranged.given("arrays")
-    if on_tensors:
-        given = arranged.given("[tf.constant(one) for one in arrays]")
-    elif op.py_function is not None and not is_pool:  # `x.numpy()` was a copy, to which the body may write
-        given = arranged.given("[one if isinstance(one, bytes) else one.copy() for one in arrays]")
-    body = (CALL_ROWS if key.batch else CALL).format(function=facts.function, given=given)
-    dtypes = ", ".join(f"np.{dtype}" if hasattr(np, dtype) else "None" for dtype, _ in facts.outputs)
-    also = ["import numpy as np", *([] if is_pool and not on_tensors else ["import tensorflow as tf"])]
-    statements = [*Code(units).write_units().values(), AS_ARRAYS.format(dtypes=dtypes), body]
-    of_tensors = ", ".join(f"tf.{dtype}" for dtype, _ in facts.outputs)
-    call = f"outputs = {(POOLED if is_pool else CALLBACKS[callback]).format(dtypes=f'[{of_tensors}]')}"
-    summary = f"`{facts.function}` of {facts.file} in a dataset: `{name}`."
-    arrange = _arrange(arranged, call, summary)
-    if is_pool:
-        imports, copied, bound = copied_module(Path(pool.__file__))
-        statements += [copied, arrange, SERVE]
-        also += imports
-        require_free(units, bound, also)
-    else:
-        statements.append(arrange)
-    require_free(units, {"call_body", "as_arrays", "outputs_of", FUNCTION})
-    text = format_text(module_text(_documented(summary, key), statements, units, also=sorted({*also})))
-    return PortModule(text, FUNCTION, not_run=(), notes=(), dataset="", facts=facts, frozen=frozenset())
-
-
-def _around_port(op: Op, key: ArrangementKey, name: str) -> PortModule:
-    """Return an arrangement of a port: the text that `write_port` writes, followed by `arrange`."""
-    variant = "numpy_whole" if key.form == "batch_body" else key.variant
-    if key.form == "port_batch":
-        if variant not in BATCHED_PORTS:
-            raise CannotPort(f"there is no form of {variant} for batches", fix=f"use {' or '.join(BATCHED_PORTS)}")
-        variant = BATCHED_PORTS[variant]
-    made = write_port(op, variant)
-    keywords = op.own.keywords if op.own is not None and not made.function.endswith("_batch") else ()
-    arranged = _Arranged(key, made.facts, keywords, _same_shapes(op))
-    given = arranged.given("inputs")
-    call = (
-        f"found = {made.function}({given})\n    outputs = list(found) if isinstance(found, (list, tuple)) else [found]"
-    )
-    functions = {one.name for one in ast.parse(made.text).body if isinstance(one, ast.FunctionDef)}
-    if taken := functions & {FUNCTION, "outputs_of"}:
-        raise CannotPort(f"your function has the name `{min(taken)}`, which the file needs", fix="give it another name")
-    text = f"{made.text}\n{_arrange(arranged, call, f'`{made.function}` in a dataset: `{name}`.')}"
-    return replace(made, text=format_text(text), function=FUNCTION, dataset="", drawn=None)
-
-
-def _arrange(arranged: _Arranged, call: str, summary: str) -> str:
-    key, facts = arranged.key, arranged.facts
-    is_pool = key.form == "processes"
-    # The file of a port has the number of axes already.
-    extra = 0 if key.form in OF_PORTS else bool(key.batch)
-    ranks = [
-        f"inputs[{arranged.same_shapes[place]}].shape"
-        if place in arranged.same_shapes
-        else f"[{', '.join(['None'] * (len(shape) + extra))}]"
-        for place, (_, shape) in enumerate(facts.outputs)
-    ]
-    shapes = f"\n    outputs = [tf.ensure_shape(one, shape) for one, shape in zip(outputs, [{', '.join(ranks)}])]"
-    if is_pool:
-        calls = "pool.processes"
-    elif key.parallel == AUTOTUNE or key.form in ("port", "port_batch"):
-        calls = "tf.data.AUTOTUNE"
-    else:
-        calls = str(key.parallel)
-    calls = "" if calls == "1" else f", num_parallel_calls={calls}, deterministic=deterministic"
-    what = "elements" if not key.batch else f"batches, such as of `dataset.batch({key.batch})`, of elements"
-    return ARRANGE.format(
-        summary=summary,
-        elements=f"{what} that begin with the inputs of the body; the other components are passed on.",
-        count=len(facts.inputs),
-        pool_argument=", pool=None" if is_pool else "",
-        given_pool=", pool" if is_pool else "",
-        pool_doc=POOL_DOC if is_pool else "",
-        pool_import=POOL_IMPORT if is_pool else "",
-        pool_line=POOL_LINE if is_pool else "",
-        call=call,
-        shapes=shapes,
-        calls=calls,
-    )
-
-
-def _documented(summary: str, key: ArrangementKey) -> str:
-    """Return the docstring of a file, with the call."""
-    batch, behind = (f".batch({key.batch})", ".unbatch()") if key.batch else ("", "")
-    more = f"\nIf the rest of the pipeline takes batches, leave out `{behind}`.\n" if key.batch else ""
-    return f"""{summary}
-
-    dataset = arrange(dataset{batch}){behind}
-{more}"""
-
-
-def write_arrangement_test(op: Op, target: Target, name: str, module: str, made: PortModule) -> str:
-    """Return the text of the test of the arrangement `made`, which has the key `name`, in a module with this name."""
-    key = read_key(name)
-    assert key is not None
-    with refusals_of_user():
-        old = original(op, target, made.frozen, is_of_one=bool(key.batch))
-        is_of_one = key.batch and key.form not in OF_PORTS
-        facts = of_batch(made.facts, FUNCTION) if is_of_one else replace(made.facts, function=FUNCTION)
-        methods = ["in_a_dataset", "elements_of_any_structure"]  # no gradient flows through a dataset
-        return format_text(check_file(module, facts, replace(old, gradient=""), methods))

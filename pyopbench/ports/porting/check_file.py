@@ -1,16 +1,25 @@
-"""The test of a port: a copy of the body that it replaces, of `port_check`, and the arguments of both."""
+"""The test of a port or an arrangement: a copy of the body that it replaces, of `port_check`, and their arguments."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import pyopbench.ports
-from pyopbench.ports.porting.facts import Facts
+from pyopbench.model.arrangement import read_key
+from pyopbench.model.files import real_path
+from pyopbench.model.op import Op
+from pyopbench.model.own_target import Target
+from pyopbench.model.portable import BATCHED, format_text
+from pyopbench.model.syntax import Source, read_source
+from pyopbench.ports.extract.extraction import Extraction
+from pyopbench.ports.porting.facts import SEEDS
 from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
+from pyopbench.ports.porting.numba_text import DRAWN_ALIKE
+from pyopbench.ports.porting.port import PortModule, add_bodies, refusals_of_user
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Code, Units
 
@@ -20,79 +29,117 @@ MODULE = Path(pyopbench.ports.__path__[0]) / "port_check.py"
 PORT, CHECK = "module_of_port", "check"
 """Names in a test of the module of the port, and of the `PortCheck`."""
 
-TEST = '''
-def {name}():
-    """{says}"""
-    {check}.{method}()
-'''
-
-RUN = """
-if __name__ == "__main__":
-{calls}
-    print("passed: {names}")
-"""
+CHECKED_SIZES = 2
 
 
-@dataclass(frozen=True)
-class Old:
-    """The body that a port is compared with, and the inputs of both."""
-
-    units: Units
-    """The body and what it needs, the gradient, and what draws the inputs."""
-    function: str
-    """The name of the body."""
-    examples: str
-    """A list of tuples of arguments, as source."""
-    tolerance: float
-    gradient: str
-    """The name of the gradient; empty where there is none, and differences are taken."""
-    options: Mapping[str, Any]
-    """Further arguments of `PortCheck`."""
-
-
-def check_file(module: str, facts: Facts, old: Old, methods: Sequence[str]) -> str:
+@refusals_of_user()
+def write_test(op: Op, target: Target, variant: str, module: str, port: PortModule) -> str:
     """Return the text of a test.
 
     Args:
-        module: the name of the module that the port is in.
-        facts: what the port takes and returns.
-        old: the reference.
-        methods: the names of the methods of `PortCheck` that it calls.
+        op: whose body was ported or arranged.
+        target: what names the op on a command line.
+        variant: that of the port, or the key of the arrangement.
+        module: the name of the module that it is in.
+        port: what was written.
 
     Raises:
         CannotPort: the user's code has a name that a test needs, or imports a module that the port would hide.
     """
-    units = old.units
+    key, own, facts = read_key(variant), op.own, port.facts
+    options = {
+        "keywords": own.keywords if own is not None else (),
+        "is_of_batch": variant in BATCHED or (key is not None and key.batch > 0),
+        "takes_tensors": op.py_function is not None,
+        "needs_sizes": facts.needs_sizes,
+        "is_random": own is not None and own.is_random and port.drawn is None,
+    }
+    methods = ["values"]
+    if key is not None:
+        methods = ["in_a_dataset"]
+    elif port.drawn is not None:
+        methods = ["seeded_values" if port.drawn <= DRAWN_ALIKE else "distribution", "draws"]
+    methods += ["dataset_of_batches"] if variant in BATCHED else []
+    if key is None and facts.differentiable:  # no gradient flows through a dataset
+        methods.append("gradient")
+        options |= {"differentiable": list(facts.differentiable), "floating": list(facts.floating)}
+    else:
+        op = replace(op, numpy_gradient=None)
+
+    units, names, examples = _original(op, target, port)
     imports, copied, bound = copied_module(MODULE)
-    tests = {f"test_{method.removeprefix('seeded_')}": method for method in methods}
     if module in {one.split()[1].partition(".")[0] for one in units.imports.values()}:
         raise CannotPort(f"your function imports `{module}`, which the port would hide", fix="choose another --out")
     of_tests = {name for name in units.by_name if name.startswith("test_")}  # they would be run as tests
     require_free(units, {*bound, PORT, CHECK, *of_tests}, imports)
-    statements = [*Code(units).write_units().values(), copied, _check(facts, old)]
+    given = [f"{PORT}.{port.function}", names[-1], f"lambda rng: {examples}", repr(op.tolerance[op.dtypes[0]])]
+    given += [f"{name}={value!r}" for name, value in options.items() if value]
+    given += [f"body_gradient={names[0]}"] if op.numpy_gradient is not None else []
+    statements = [*Code(units).write_units().values(), copied, f"{CHECK} = PortCheck({', '.join(given)})"]
     checks = [one for one in ast.walk(ast.parse(copied)) if isinstance(one, ast.FunctionDef)]
     says = {one.name: ast.get_docstring(one) for one in checks}
-    statements += [
-        TEST.format(name=name, says=says[method], check=CHECK, method=method) for name, method in tests.items()
-    ]
-    calls = "\n".join(f"    {name}()" for name in tests)
-    statements.append(RUN.format(calls=calls, names=", ".join(tests)))
-    each = " for each example" if old.options["is_of_batch"] else ""
+    tests = {f"test_{method.removeprefix('seeded_')}": method for method in methods}
+    statements += [f'def {name}():\n    """{says[one]}"""\n    {CHECK}.{one}()' for name, one in tests.items()]
+    calls = "".join(f"    {name}()\n" for name in tests)
+    statements.append(f'if __name__ == "__main__":\n{calls}    print("passed: {", ".join(tests)}")')
+    each = " for each example" if options["is_of_batch"] else ""
     docstring = f"""Checks a port against the body that it replaces.
 
-`{module}.{facts.function}` has to do what `{old.function}` of {facts.file}
+`{module}.{port.function}` has to do what `{names[-1]}` of {facts.file}
 does{each}, of which this file has a copy.
 """
-    return module_text(docstring, statements, units, [f"import {module} as {PORT}"], imports)
+    return format_text(module_text(docstring, statements, units, [f"import {module} as {PORT}"], imports))
 
 
-def _check(facts: Facts, old: Old) -> str:
-    """Return the statement that binds the `PortCheck`."""
-    options = {**old.options, "gradient": old.gradient, "differentiable": list(facts.differentiable)}
-    if facts.differentiable:
-        options["floating"] = list(facts.floating)
-    texts = [f"{name}={value if name == 'gradient' else repr(value)}" for name, value in options.items() if value]
-    if facts.known:
-        texts.append("takes_unknown_sizes=False")
-    first = [f"{PORT}.{facts.function}", old.function, f"lambda rng: {old.examples}", repr(old.tolerance)]
-    return f"{CHECK} = PortCheck({', '.join([*first, *texts])})"
+def _original(op: Op, target: Target, port: PortModule) -> tuple[Units, tuple[str, ...], str]:
+    """Return the user's functions, the names of gradient and body, and a list of tuples of arguments as source."""
+    extraction = Extraction(port.frozen)
+    if not target.function:
+        home = _module_of(target)
+        value = _inputs_of(read_source(str(home.__file__)))
+        drawn = extraction.add_expression(vars(home), str(home.__file__), value)
+    # The test has the user's own function, also where the port is written from one that takes arrays.
+    add_bodies(op if op.py_function is None else replace(op, numpy=op.py_function), extraction)
+    of_test = extraction.module()
+    if not target.function:
+        examples = _drawn(ast.unparse(drawn.node), value, op, is_list=isinstance(home.OP.inputs, list))
+    else:
+        examples = f"[({''.join(f'{_expression(one)}, ' for one in target.expressions)})]"
+    return Units(read_source(of_test.path)), tuple(of_test.names), examples
+
+
+def _module_of(target: Target) -> ModuleType:
+    """Return the module of an op's file, which is loaded."""
+    if not target.is_file:
+        return sys.modules[target.place]
+    return next(one for one in list(sys.modules.values()) if getattr(one, "__file__", None) == target.place)
+
+
+def _drawn(text: str, value: ast.expr, op: Op, *, is_list: bool) -> str:
+    if op.own is not None and op.own.fixed_sizes:
+        # How a list of examples is written does not matter: `INPUTS`, a comprehension, what a function returns.
+        return text if is_list else f"[{text}]"
+    sizes = ", ".join(map(str, op.quick_sizes[:CHECKED_SIZES]))
+    called = text if isinstance(value, ast.Name | ast.Attribute) else f"({text})"
+    return f"[{called}(size, np.random.default_rng(seed)) for size in [{sizes}] for seed in range({SEEDS})]"
+
+
+def _expression(text: str) -> str:
+    """Return an input as a part of a tuple."""
+    if text.endswith(".npy"):
+        return f"np.load({str(real_path(text))!r})"  # the test is run in any folder
+    return ast.unparse(ast.parse(text.strip(), mode="eval"))
+
+
+def _inputs_of(source: Source) -> ast.expr:
+    for statement in reversed(source.tree.body):
+        if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)):
+            continue
+        names = [one.id for one in statement.targets if isinstance(one, ast.Name)]
+        if "OP" in names:
+            named = [keyword.value for keyword in statement.value.keywords if keyword.arg == "inputs"]
+            for value in (*named, *statement.value.args[:1]):
+                return value
+    raise CannotPort(
+        "`OP = OwnOp(inputs=...)` is not written in the file, so the test has no inputs", place=(source.path, 1)
+    )

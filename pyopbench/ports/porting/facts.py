@@ -61,8 +61,8 @@ class Facts:
     """Positions of the inputs that have a gradient."""
     floating: tuple[int, ...]
     """Positions of the outputs that a gradient flows back through."""
-    known: tuple[str, ...] = ()
-    """Names of the inputs whose sizes have to be known where it is traced."""
+    needs_sizes: bool = False
+    """Do the sizes of its inputs have to be known where it is traced?"""
 
 
 def examples_of(op: Op, sizes: int = 2, seeds: int = SEEDS) -> list[tuple[Any, ...]]:

@@ -117,11 +117,7 @@ class Worker:
         return self._memory.take(parcel)
 
     def _has_ended(self) -> RuntimeError:
-        try:
-            code = self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            return RuntimeError("a process of the pool closed its connection")
-        return RuntimeError(f"a process of the pool ended with code {code}")
+        return RuntimeError(f"a process of the pool ended with code {self._process.wait(5)}")
 
     def close(self) -> None:
         """End the process and free the memory. May be called twice."""

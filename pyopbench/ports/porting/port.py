@@ -1,44 +1,39 @@
-"""From an own op and the name of a variant to the text of a port and of its test."""
+"""From an own op and the name of a variant to the text of a port."""
 
 from __future__ import annotations
 
 import ast
 import re
-import sys
-import textwrap
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeAlias
 
+import numpy as np
 import tensorflow as tf
 
-from pyopbench.model.files import real_path
 from pyopbench.model.op import Op
-from pyopbench.model.own_target import Target
-from pyopbench.model.syntax import Source, format_text, read_source
+from pyopbench.model.syntax import Source, format_text
 from pyopbench.model.variant import BATCHED
-from pyopbench.ports.arrays import STRING, as_given, as_outputs, dtype_of, is_same
+from pyopbench.ports.arrays import STRING, as_array, as_given, as_outputs, as_tuple, dtype_of, is_same
 from pyopbench.ports.eager_body import without_conversions
 from pyopbench.ports.extract.definitions import CannotExtract
 from pyopbench.ports.extract.extraction import Extraction, extract
 from pyopbench.ports.extract.module import place_of_user
-from pyopbench.ports.porting import batches
 from pyopbench.ports.porting.body_code import lines_of_body
-from pyopbench.ports.porting.check_file import Old, check_file
-from pyopbench.ports.porting.facts import SEEDS, Facts, examples_of, facts_of, filled
-from pyopbench.ports.porting.module_text import import_text, with_layer
-from pyopbench.ports.porting.numba_text import DRAWN_ALIKE
+from pyopbench.ports.porting.facts import Facts, docstring, examples_of, facts_of
+from pyopbench.ports.porting.module_text import import_text, with_tensorflow
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.units import Units
-from pyopbench.ports.porting.writers import WRITERS, Body, Made
+from pyopbench.ports.porting.writers import LEADING, WRITERS, Body, Made
 from pyopbench.ports.rebinding import unwrap, with_body
 
 OBSERVED_SIZES = 2
+
+BATCH = 32
+"""Examples of a batch in what is shown."""
 
 Frozen: TypeAlias = frozenset[tuple[str, str]]
 
@@ -71,50 +66,44 @@ def write_port(op: Op, variant: str) -> PortModule:
         require_same(op, yours)
         how = BATCHED.get(variant)
         if how:
-            batches.require_fixed_shapes(yours)
+            require_fixed_shapes(yours)
         body = body_of(yours, unwrap(yours.numpy))
         facts, made = _made(yours, body, variant)
     keywords = () if how == "map" else body.keywords
     not_run = [place for place in map(place_of_user, made.not_run) if place is not None]
-    text, notes = format_text(with_layer(made.text, facts.function)), made.notes
+    text, notes = format_text(made.text), made.notes
     if variant.startswith("traced"):  # a body itself is given arrays, whose sizes are known
-        example = examples_of(op, 1, 1)[0]
-        example = batches.stacked([example])[0] if how else example
-        facts = replace(facts, known=_inputs_of_known_sizes(text, body.source, facts, keywords, example))
-    if facts.known:
-        text, notes = _with_sentence(text, facts), (f"known sizes: {_sizes_text(facts)}", *notes)
+        (example,) = _stacked(examples_of(op, 1, 1)) if how else examples_of(op, 1, 1)
+        if _needs_sizes(text, body.source, facts, keywords, example):
+            facts, notes = replace(facts, needs_sizes=True), ("known sizes: all inputs", *notes)
     prints = _prints(body.source)
     return PortModule(
         text=text,
         function=facts.function,
         not_run=tuple(sorted({*not_run})),
         notes=(*notes, f"prints: {', '.join(prints)}") if prints else notes,
-        dataset=batches.dataset_call(facts, keywords) if how else "",
+        dataset=_dataset_call(facts, keywords) if how else "",
         facts=facts if made.has_gradient else replace(facts, differentiable=()),
         frozen=frozen,
         drawn=made.drawn,
     )
 
 
-def _inputs_of_known_sizes(
-    text: str, source: Source, facts: Facts, keywords: Sequence[str], example: Sequence[Any]
-) -> tuple[str, ...]:
-    """Return which inputs have to have sizes that are known where a port is traced, by running it.
+def _needs_sizes(text: str, source: Source, facts: Facts, keywords: Sequence[str], example: Sequence[Any]) -> bool:
+    """Do the sizes of inputs have to be known where a port is traced? The last inputs may go by name, as `keywords`.
 
-    None if it takes all sizes unknown, or does not even take known ones, which its test will say; one if that alone is
-    enough; else all that have sizes. The last inputs may be taken by name, as `keywords`.
+    False, too, if the port does not even take known ones, which its test will say.
     """
     port = getattr(import_text("of_unknown_sizes", text), facts.function)
     names = [name for name, _, _ in facts.inputs]
     tensors = [tf.constant(one) for one in example]
 
-    def works(known: Collection[str]) -> bool:
-        of_known = zip(names, tensors, strict=True)
-        specs = [tf.TensorSpec(one.shape if name in known else [None] * one.ndim, one.dtype) for name, one in of_known]
+    def works(*, is_known: bool) -> bool:
+        specs = [tf.TensorSpec(one.shape if is_known else [None] * one.ndim, one.dtype) for one in tensors]
         try:
             called(called(tf.function(port).get_concrete_function, specs), tensors)
         except NotImplementedError as error:
-            if known == names and "raise NotImplementedError" in str(error):
+            if is_known and "raise NotImplementedError" in str(error):
                 raise _refused_option(error, text, source) from error
             return False
         except Exception:  # noqa: BLE001 - a port may raise anything
@@ -125,10 +114,7 @@ def _inputs_of_known_sizes(
         first = len(names) - len(keywords)
         return function(*arguments[:first], **dict(zip(names[first:], arguments[first:], strict=True)))
 
-    if works([]) or not works(names):
-        return ()
-    sized = [name for name, one in zip(names, tensors, strict=True) if one.ndim]
-    return next(((name,) for name in sized if len(sized) > 1 and works([name])), tuple(sized))
+    return not works(is_known=False) and works(is_known=True)
 
 
 def _refused_option(error: NotImplementedError, text: str, source: Source) -> CannotPort:
@@ -141,21 +127,6 @@ def _refused_option(error: NotImplementedError, text: str, source: Source) -> Ca
     why = " ".join([*what, str(error).rpartition(f"{NotImplementedError.__name__}: ")[2].strip()])
     place = None if line is None else place_of_user((source.path, line))
     return CannotPort(why, fix="use numba_op, or keep the callback", place=place)
-
-
-def _with_sentence(text: str, facts: Facts) -> str:
-    """Return the text of a port whose docstring says which sizes have to be known."""
-    what = f"The sizes of {_sizes_text(facts)} have to be known where it is traced, as in batches of a fixed size."
-    said = textwrap.indent(filled(what), "    ")
-    start = text.rindex(f"\ndef {facts.function}(")
-    place = text.rindex("\n\n    Args:\n", start, text.index('"""\n', start))
-    return f"{text[:place]}\n\n{said}{text[place:]}"
-
-
-def _sizes_text(facts: Facts) -> str:
-    """Return the names of the inputs whose sizes have to be known."""
-    sized = [name for name, _, rank in facts.inputs if rank]
-    return "all inputs" if 1 < len(sized) == len(facts.known) else f"`{facts.known[0]}`"
 
 
 def _prints(source: Source) -> list[str]:
@@ -231,60 +202,18 @@ def add_bodies(op: Op, extraction: Extraction) -> None:
     extraction.add(unwrap(op.numpy), op.name if op.is_own else "", len(examples_of(op, 1, 1)[0]))
 
 
-def write_test(op: Op, target: Target, variant: str, module: str, port: PortModule) -> str:
-    """Return the text of the test of a port, whose module has a name; the target is that of the op."""
-    with refusals_of_user():
-        old, methods = original(op, target, port.frozen, is_of_one=variant in BATCHED), ["values"]
-        if port.drawn is not None:
-            old = replace(old, options={**old.options, "is_random": False})
-            methods = ["seeded_values" if port.drawn <= DRAWN_ALIKE else "distribution", "draws"]
-        methods += ["dataset_of_batches"] if variant in BATCHED else []
-        methods += ["gradient"] if port.facts.differentiable else []
-        return format_text(check_file(module, port.facts, old, methods))
-
-
-def original(op: Op, target: Target, frozen: Frozen, *, is_of_one: bool) -> Old:
-    """Return the function that something was written from, and its inputs, for a test that compares the two.
-
-    With `is_of_one`, it takes an example, while the body that was written takes a batch.
-    """
-    inputs, own = Extraction(frozen), op.own
-    if target.function:
-        given = [_expression(one) for one in target.expressions]
-        examples = f"[({', '.join(given)}{',' if len(given) == 1 else ''})]"
-    else:
-        home = _module_of(target)
-        value = _inputs_of(read_source(str(home.__file__)))
-        drawn = inputs.add_expression(vars(home), str(home.__file__), value)
-    # The test has the user's own function, also where the port is written from one that takes arrays.
-    add_bodies(op if op.py_function is None else replace(op, numpy=op.py_function), inputs)
-    of_test = inputs.module()
-    if not target.function:
-        examples = _drawn(ast.unparse(drawn.node), value, op, is_list=isinstance(home.OP.inputs, list))
-    options = {
-        "keywords": own.keywords if own is not None else (),
-        "is_of_batch": is_of_one,
-        "takes_tensors": op.py_function is not None,
-        "is_random": own is not None and own.is_random,
-    }
-    gradient = of_test.names[0] if op.numpy_gradient is not None else ""
-    units, tolerance = Units(read_source(of_test.path)), op.tolerance[op.dtypes[0]]
-    return Old(units, of_test.names[-1], examples, tolerance, gradient, options)
-
-
 def _made(op: Op, body: Body, variant: str) -> tuple[Facts, Made]:
     """Return what a port takes and returns, and its text."""
     one, how = body.facts, BATCHED.get(variant)
     write = WRITERS[variant.removesuffix("_map")]
     examples = examples_of(op, OBSERVED_SIZES, 1)
-    if how in ("whole", "loop"):
-        facts = batches.of_batch(one, one.function)
-        return facts, write(op, replace(body, facts=facts), batches.stacked(examples))
-    made = write(op, replace(body, is_mapped=how == "map"), examples)
+    if how is None:
+        return one, write(op, body, examples)
+    facts = _of_batch(one, one.function if how != "map" else f"{one.function}_batch")
     if how != "map":
-        return one, made
-    facts = batches.of_batch(one, f"{one.function}_batch")
-    return facts, replace(made, text=batches.mapped(made.text, one, facts, body.keywords))
+        return facts, write(op, replace(body, facts=facts), _stacked(examples))
+    made = write(op, replace(body, is_mapped=True), examples)
+    return facts, replace(made, text=_mapped(made.text, one, facts, body.keywords))
 
 
 def _check(op: Op, variant: str) -> None:
@@ -313,42 +242,56 @@ def input_names(definition: ast.FunctionDef | ast.AsyncFunctionDef, keywords: tu
     return [*positional, *keywords]
 
 
-CHECKED_SIZES = 2
+# Ports of a batch of examples.
 
 
-def _module_of(target: Target) -> ModuleType:
-    """Return the module of an op's file, which is loaded."""
-    if not target.is_file:
-        return sys.modules[target.place]
-    return next(one for one in list(sys.modules.values()) if getattr(one, "__file__", None) == target.place)
+def require_fixed_shapes(op: Op) -> None:
+    """Look whether examples of one shape have outputs of one shape."""
+    shapes: dict[Any, Any] = {}
+    for example in examples_of(op, 1):
+        found = [as_array(one).shape for one in as_tuple(op.numpy(*as_given(example)))]
+        if shapes.setdefault(str([one.shape for one in example]), found) != found:
+            raise CannotPort(
+                "an output has a different length for each example, so a batch of them is not a tensor",
+                fix="give it a fixed length",
+            )
 
 
-def _drawn(text: str, value: ast.expr, op: Op, *, is_list: bool) -> str:
-    if op.own is not None and op.own.fixed_sizes:
-        # How a list of examples is written does not matter: `INPUTS`, a comprehension, what a function returns.
-        return text if is_list else f"[{text}]"
-    sizes = ", ".join(map(str, op.quick_sizes[:CHECKED_SIZES]))
-    called = text if isinstance(value, ast.Name | ast.Attribute) else f"({text})"
-    comma = "," if len(op.quick_sizes[:CHECKED_SIZES]) == 1 else ""
-    return f"[{called}(size, np.random.default_rng(seed)) for size in ({sizes}{comma}) for seed in range({SEEDS})]"
+def _stacked(examples: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """Return batches of two, each of an example twice."""
+    return [tuple(np.stack([one, one]) for one in example) for example in examples]
 
 
-def _expression(text: str) -> str:
-    """Return an input as a part of a tuple."""
-    if text.endswith(".npy"):
-        return f"np.load({str(real_path(text))!r})"  # the test is run in any folder
-    return ast.unparse(ast.parse(text.strip(), mode="eval"))
+def _of_batch(facts: Facts, function: str) -> Facts:
+    """Return the facts of a port that takes a batch and has this name, from those of its body for one example."""
+    inputs = tuple((name, dtype, rank + 1) for name, dtype, rank in facts.inputs)
+    outputs = tuple((dtype, (None, *(None for _ in shape))) for dtype, shape in facts.outputs)
+    return replace(facts, function=function, inputs=inputs, outputs=outputs)
 
 
-def _inputs_of(source: Source) -> ast.expr:
-    for statement in reversed(source.tree.body):
-        if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)):
-            continue
-        names = [one.id for one in statement.targets if isinstance(one, ast.Name)]
-        if "OP" in names:
-            named = [keyword.value for keyword in statement.value.keywords if keyword.arg == "inputs"]
-            for value in (*named, *statement.value.args[:1]):
-                return value
-    raise CannotPort(
-        "`OP = OwnOp(inputs=...)` is not written in the file, so the test has no inputs", place=(source.path, 1)
-    )
+def _mapped(text: str, facts: Facts, batch: Facts, keywords: Sequence[str]) -> str:
+    """Return the module of a port with a function added that maps it over a batch."""
+    names = [name for name, _, _ in facts.inputs]
+    rows = ", ".join([*names[: len(names) - len(keywords)], *(f"{name}={name}" for name in keywords)])
+    return f"""{with_tensorflow(text)}
+
+def {batch.function}({", ".join(names)}):
+    {docstring(f"`{facts.function}` of each example of a batch.", batch, f"{LEADING}.", [])}
+
+    def of_one({", ".join(names)}):
+        return {facts.function}({rows})
+
+    arguments = ({", ".join(names)}{"," if len(names) == 1 else ""})
+    # A loop in its place, which TensorFlow falls back to by itself, is slower than a callback.
+    return tf.vectorized_map(lambda row: of_one(*row), arguments, fallback_to_while_loop=False)
+"""
+
+
+def _dataset_call(facts: Facts, keywords: Sequence[str]) -> str:
+    """Return the call of `Dataset.map` that goes with a port of a batch."""
+    names = [name for name, _, _ in facts.inputs]
+    function = facts.function
+    if keywords:
+        given = ", ".join([*names[: len(names) - len(keywords)], *(f"{name}={name}" for name in keywords)])
+        function = f"lambda {', '.join(names)}: {facts.function}({given})"
+    return f"dataset.batch({BATCH}, drop_remainder=True).map({function}, num_parallel_calls=tf.data.AUTOTUNE)"

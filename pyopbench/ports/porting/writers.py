@@ -21,7 +21,6 @@ from pyopbench.ports.for_numba.names import tree
 from pyopbench.ports.for_numba.types import Types, types_of
 from pyopbench.ports.functions.sources import FOR_NUMBA, source_of
 from pyopbench.ports.porting import numba_text
-from pyopbench.ports.porting.batches import LEADING
 from pyopbench.ports.porting.body_code import BodyCode, body_name
 from pyopbench.ports.porting.control_flow import DECIDING
 from pyopbench.ports.porting.facts import (
@@ -41,6 +40,8 @@ from pyopbench.ports.rebinding import arrange, unwrap
 
 DECORATOR = "numba.njit(error_model='numpy')"
 """What compiles a function. Divisions by zero are as NumPy has them."""
+
+LEADING = "The first axis of each argument and of each result is that of the examples of a batch"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ def padded(x: Any) -> Any:
 
 def moved(x: Any) -> Any:
     return (
-        *(np.roll(x, 1, axis=0), np.roll(np.roll(x, -1, axis=1), 7, axis=-2), np.moveaxis(x, 0, -1)),
+        *(np.roll(x, 1, axis=0), np.roll(np.roll(x, -1, axis=1), 7, axis=-2)),
         *(np.tile(x[0], (3, 1)), np.tile(x, (2, 3)), *np.meshgrid(x[0], x[:, 1])),
         *(np.repeat(x, 2, axis=0), np.repeat(x, np.array([1, 0, 2, 1]), axis=1)),
     )

@@ -89,6 +89,21 @@ def test_outputs_stand_in_the_place_of_inputs_and_labels_and_weights_are_passed_
         assert (length, other, same) == (3, label, weight)
 
 
+def test_take_and_put_say_where_inputs_are_in_elements_such_as_dicts(op: Op, stack: ExitStack) -> None:
+    x, bias, label, _ = rows(1)[0]
+    dataset = tf.data.Dataset.from_tensors({"inputs": (x, bias), "label": label})
+    (found,) = arranged(
+        op,
+        "map",
+        dataset,
+        stack,
+        take=lambda element: element["inputs"],
+        put=lambda outputs, element: {"outputs": tuple(outputs), "label": element["label"]},
+    )
+    assert found["label"] == label
+    np.testing.assert_allclose(found["outputs"][0], np.float32(3) * x + bias, rtol=1e-6)
+
+
 @pytest.mark.parametrize("key", KEYS)
 def test_a_file_imports_nothing_of_pyopbench_and_pools_need_no_tensorflow(op: Op, key: str) -> None:
     text = PORTS.file_of(op, key, "float32", "numpy_function").text

@@ -20,7 +20,6 @@ def test_a_port_of_one_example_is_mapped_over_a_batch(tmp_path: Path, monkeypatc
     source = "def body(x):\n    return np.exp(x) / np.sum(np.exp(x), axis=0)\n"
     made = write_source(tmp_path, source, MATRIX, to="traced_map")
     assert made.dataset == dataset_call_of("body_batch")
-    assert made.dataset in made.port
     tests = run_its_test(made, tmp_path, monkeypatch)
     assert tests == ["test_values", "test_dataset_of_batches", "test_gradient"]
 

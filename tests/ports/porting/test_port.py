@@ -37,17 +37,15 @@ def test_a_body_of_the_corpus_is_written_in_tensorflow(
     ("statement", "known"),
     [
         ("return x * y", ""),
-        ("return np.concatenate([np.zeros(len(x)), y * x])", "`x`"),
         ("return np.zeros(len(x)) + np.ones(y.size)", "all inputs"),
     ],
 )
-def test_sizes_are_unknown_in_the_test_unless_the_docstring_says_which_have_to_be_known(
+def test_sizes_are_unknown_in_the_test_unless_a_note_says_that_they_have_to_be_known(
     statement: str, known: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = write_source(tmp_path, f"def body(x, *, y):\n    {statement}\n", VECTOR, f"y={VECTOR}")
     assert made.notes == ((f"known sizes: {known}",) if known else ())
-    assert (f"The sizes of {known} have to be known" in made.port) == bool(known)
-    assert ("takes_unknown_sizes=False" in made.test) == bool(known)
+    assert ("needs_sizes=True" in made.test) == bool(known)
     run_its_test(made, tmp_path, monkeypatch)
 
 
