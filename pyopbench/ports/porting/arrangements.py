@@ -171,7 +171,7 @@ def _around_body(op: Op, key: ArrangementKey, name: str, callback: str) -> PortM
     is_pool, on_tensors = key.form == "processes", op.is_on_tensors
     if not is_pool and callback not in CALLBACKS:
         raise CannotPort(f"`{callback}` cannot be written", fix=f"use one of {', '.join(CALLBACKS)}")
-    yours, _ = extracted_op(op)
+    yours, _ = extracted_op(op, "")
     require_same(op, yours)
     if key.batch:
         require_fixed_shapes(op)
