@@ -49,7 +49,7 @@ class PortFiles:
         self._written: dict[tuple[int, str, str], tuple[Op, PortFile | CannotPort]] = {}
         self._imported: dict[PortFile, Body] = {}
         self._news: list[PortFile] = []
-        self._paths: dict[str, tuple[str, Op]] = {}
+        self._paths: dict[str, tuple[str, Op, str]] = {}
 
     def give(self, files: Iterable[PortFile]) -> None:
         """Take these for the ports of own ops, in place of writing them."""
@@ -102,7 +102,7 @@ class PortFiles:
         file = self.file_of(op, variant, dtype, callback)
         if file not in self._imported:
             path = keep_text(_file_name(file), file.text)
-            self._paths[str(path)] = file.text, op
+            self._paths[str(path)] = file.text, op, variant
             self._imported[file] = getattr(load_file(path, f"port_{path.parent.name}_{path.stem}"), file.function)
         return self._imported[file]
 
@@ -116,8 +116,8 @@ class PortFiles:
         """Return file and line of the user's by file and line of the ports that were imported."""
         return {
             (path, line): place
-            for path, (text, op) in self._paths.items()
-            for line, place in lines_of_user(text, op).items()
+            for path, (text, op, variant) in self._paths.items()
+            for line, place in lines_of_user(text, op, variant).items()
         }
 
 
@@ -129,9 +129,9 @@ PORTS = PortFiles()
 """Those of this process."""
 
 
-def lines_of_user(text: str, op: Op) -> dict[int, tuple[str, int]]:
+def lines_of_user(text: str, op: Op, variant: str) -> dict[int, tuple[str, int]]:
     """Return file and line of the user's by line of a port that was written from it, as `lines_of_body` has them."""
-    yours, _ = extracted_op(op)
+    yours, _ = extracted_op(op, variant)
     source = read_source(unwrap(yours.numpy).__code__.co_filename)
     places = {line: place_of_user((source.path, other)) for line, other in lines_of_body(text, source).items()}
     return {line: place for line, place in places.items() if place is not None}

@@ -61,8 +61,9 @@ def test_lines_of_a_port_are_those_of_the_user() -> None:
     text = write_port(op, "traced").text
     begin = in_places.__code__.co_firstlineno
     found = {
-        text.splitlines()[line - 1].strip(): number - begin for line, (_, number) in lines_of_user(text, op).items()
+        text.splitlines()[line - 1].strip(): number - begin
+        for line, (_, number) in lines_of_user(text, op, "traced").items()
     }
     assert found["y = x + 1"] == 1
     assert found["y = y * 3"] == 3
-    assert {place[0] for place in lines_of_user(text, op).values()} == {__file__}
+    assert {place[0] for place in lines_of_user(text, op, "traced").values()} == {__file__}

@@ -73,7 +73,7 @@ def _around_body(op: Op, key: ArrangementKey, name: str, callback: str) -> PortM
     is_pool = callback == "processes"
     if callback not in CALLBACKS:
         raise CannotPort(f"`{callback}` cannot be written", fix="use numpy_function, py_func or py_function_numpy")
-    yours, _ = extracted_op(op)
+    yours, _ = extracted_op(op, "")
     require_same(op, yours)
     if key.batch:
         require_fixed_shapes(op)

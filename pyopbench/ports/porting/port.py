@@ -27,6 +27,7 @@ from pyopbench.ports.porting.facts import Facts, docstring, examples_of, facts_o
 from pyopbench.ports.porting.module_text import import_text, with_tensorflow
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.porting.returned_writes import return_writes
 from pyopbench.ports.porting.writers import LEADING, WRITERS, Body, Made
 from pyopbench.ports.rebinding import unwrap, with_body
 
@@ -62,7 +63,7 @@ def write_port(op: Op, variant: str) -> PortModule:
     """Return the port of the NumPy body of an own op."""
     with refusals_of_user():
         _check(op, variant)
-        yours, frozen = extracted_op(op)
+        yours, frozen = extracted_op(op, variant)
         require_same(op, yours)
         how = BATCHED.get(variant)
         if how:
@@ -150,8 +151,10 @@ def refusals_of_user() -> Iterator[None]:
         raise
 
 
-def extracted_op(op: Op) -> tuple[Op, Frozen]:
+def extracted_op(op: Op, variant: str) -> tuple[Op, Frozen]:
     """Return an op whose body and gradient are in a self-contained module, and the values written into that.
+
+    For a port to TensorFlow ops, its functions return the arrays that they write to.
 
     Raises:
         CannotExtract: they need what cannot be written down; with the user's line.
@@ -159,6 +162,8 @@ def extracted_op(op: Op) -> tuple[Op, Frozen]:
     extracted, loaded, frozen = extract(partial(add_bodies, op))
     if not op.is_on_tensors:
         extracted, loaded = without_conversions(extracted, loaded)
+    if variant.startswith("traced"):
+        extracted, loaded = return_writes(extracted, loaded)
     bodies = [vars(loaded)[name] for name in extracted.names]
     found = replace(op, numpy=with_body(op.numpy, bodies[-1]))
     if op.numpy_gradient is not None:

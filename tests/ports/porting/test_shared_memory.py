@@ -59,6 +59,18 @@ def cut(x):
     return x[:3]
 
 
+def clip_both(x, y):
+    clip(x)
+    for i in range(2):
+        y[i] = x.sum() + i
+    clip(x=y)
+
+
+def sum_of(x):
+    y = x * 1
+    return shift(y, x)
+
+
 def keep(items, x):
     items.append(x)
 
@@ -159,6 +171,16 @@ NOT_SHARED = {
         "y = x.reshape(3, 2)\n    for i, r in enumerate(y):\n        y[i] = r / 2\n    return y"
     ),
     "a tuple of a generator": "y = tuple(z.sum() for z in x.reshape(2, 3))\n    x[x < 0] = 0\n    return x, y[0]",
+    "an array that a helper writes to": "y = x * 1\n    clip(y)\n    return x, y",
+    "an array that a helper of a helper writes to": "y, z = x * 1, x * 2\n    clip_both(z, y)\n    return y + z",
+    "arrays that a helper writes to in a loop": (
+        "y, z = x * 1, x - 1\n    for i in range(3):\n        clip_both(y, z)\n        y[i] = z[i] * 2\n    return y, z"
+    ),
+    "an array that a helper writes to under a condition": (
+        "y = x * 1\n    if x[0] > 0:\n        z = shift(y, x)\n    else:\n        z = x.sum()\n    return y * z"
+    ),
+    "a result next to an array that is written to": "y = x * 1\n    z = shift(y, x)\n    return y, z, sum_of(y - 2)",
+    "a result that is not used": "y = x * 1\n    shift(y, x)\n    cut(y)\n    return y",
     "parts that a generator copies": "y, z = (v * 1 for v in np.split(x, 2))\n    y[y < 0] = 0\n    return x, y, z",
 }
 
