@@ -20,7 +20,7 @@ from pyopbench.model.variant import BATCHED_PORTS
 from pyopbench.ports.arrays import as_array, body_outputs
 from pyopbench.ports.porting import pool
 from pyopbench.ports.porting.facts import Facts, examples_of, probed_examples
-from pyopbench.ports.porting.module_text import copied_module, module_text, require_free, with_tensorflow
+from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
 from pyopbench.ports.porting.port import (
     PortModule,
     body_of,
@@ -144,9 +144,8 @@ def _around_port(op: Op, key: ArrangementKey, name: str) -> PortModule:
     functions = {one.name for one in ast.parse(made.text).body if isinstance(one, ast.FunctionDef)}
     if taken := functions & {FUNCTION, OUTPUTS}:
         raise CannotPort(f"your function has the name `{min(taken)}`, which the file needs", fix="give it another name")
-    functions_text = _arrange(op, key, made.facts, call, f"`{made.function}` in a dataset: `{name}`.")
-    text = format_text(f"{with_tensorflow(made.text)}\n{functions_text}")
-    return replace(made, text=text, function=FUNCTION, dataset="", drawn=None)
+    text = f"{made.text}\n{_arrange(op, key, made.facts, call, f'`{made.function}` in a dataset: `{name}`.')}"
+    return replace(made, text=format_text(text), function=FUNCTION, dataset="", drawn=None)
 
 
 def _arguments(several: str, facts: Facts, keywords: Sequence[str]) -> str:

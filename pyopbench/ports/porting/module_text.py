@@ -16,6 +16,7 @@ from types import ModuleType
 
 from pyopbench.model.files import load_file, make_cache_folder, write_atomically
 from pyopbench.model.syntax import DEFINITIONS, bindings
+from pyopbench.ports import keras_layer
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
 
@@ -90,14 +91,24 @@ def require_free(units: Units, taken: Set[str], imports: Sequence[str] = (), *, 
         raise CannotPort(f"`{min(bound & taken)}` is a name that the file needs", fix="give yours another name")
 
 
-def with_tensorflow(text: str) -> str:
-    """Return a module that imports TensorFlow, also if it did not."""
-    tree, lines = ast.parse(text), text.splitlines(keepends=True)
+def with_layer(text: str, name: str) -> str:
+    """Return the module of a port whose function can be called with the tensors of a Keras model, too."""
+    tree = ast.parse(text)
+    needed, layer, names = copied_module(Path(keras_layer.__file__))
     imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
+    taken = sorted(names & {name for one in tree.body if one not in imports for name in bound_in(one)})
+    if taken:
+        raise CannotPort(f"`{taken[0]}` is a name that the port needs", fix="give yours another name")
+    (port,) = (one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == name)
+    lines = text.splitlines(keepends=True)
+    lines.insert(
+        min([port.lineno, *(one.lineno for one in port.decorator_list)]) - 1, f"@{keras_layer.for_keras.__name__}\n"
+    )
     begin = tree.body[0].end_lineno
     end = imports[-1].end_lineno if imports else begin
-    parts = "".join(lines[:begin]), _in_groups([*map(ast.unparse, imports), USUAL["tf"]]), "".join(lines[end:])
-    return "{}\n\n{}\n\n\n{}\n".format(*(one.strip("\n") for one in parts))
+    all_imports = _in_groups([*map(ast.unparse, imports), *needed])
+    parts = "".join(lines[:begin]), all_imports, layer, "".join(lines[end:])
+    return "{}\n\n{}\n\n\n{}\n\n\n{}\n".format(*(one.strip("\n") for one in parts))
 
 
 def bound_in(node: ast.AST) -> set[str]:

@@ -24,7 +24,7 @@ from pyopbench.ports.extract.extraction import Extraction, extract
 from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.porting.body_code import lines_of_body
 from pyopbench.ports.porting.facts import Facts, docstring, examples_of, facts_of
-from pyopbench.ports.porting.module_text import import_text, with_tensorflow
+from pyopbench.ports.porting.module_text import import_text, with_layer
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.returned_writes import return_writes
@@ -72,7 +72,7 @@ def write_port(op: Op, variant: str) -> PortModule:
         facts, made = _made(yours, body, variant)
     keywords = () if how == "map" else body.keywords
     not_run = [place for place in map(place_of_user, made.not_run) if place is not None]
-    text, notes = format_text(made.text), made.notes
+    text, notes = format_text(with_layer(made.text, facts.function)), made.notes
     if variant.startswith("traced"):  # a body itself is given arrays, whose sizes are known
         (example,) = _stacked(examples_of(op, 1, 1)) if how else examples_of(op, 1, 1)
         if _needs_sizes(text, body.source, facts, keywords, example):
@@ -275,10 +275,10 @@ def _of_batch(facts: Facts, function: str) -> Facts:
 
 
 def _mapped(text: str, facts: Facts, batch: Facts, keywords: Sequence[str]) -> str:
-    """Return the module of a port with a function added that maps it over a batch."""
+    """Return the module of a port with a function added that maps it over a batch; `with_layer` adds the imports."""
     names = [name for name, _, _ in facts.inputs]
     rows = ", ".join([*names[: len(names) - len(keywords)], *(f"{name}={name}" for name in keywords)])
-    return f"""{with_tensorflow(text)}
+    return f"""{text}
 
 def {batch.function}({", ".join(names)}):
     {docstring(f"`{facts.function}` of each example of a batch.", batch, f"{LEADING}.", [])}
