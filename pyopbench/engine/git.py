@@ -23,6 +23,8 @@ from pyopbench.model.side import Checkout, is_installed
 from pyopbench.store.run import short_hash
 from pyopbench.store.types import WORKTREE, Revision
 
+LOCKED = "pyopbench measures it"
+"""Why a worktree is locked."""
 SECONDS = 300
 """A checkout of a large repository from a slow disk takes minutes."""
 OFF = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "log.showSignature=false")
@@ -181,13 +183,24 @@ def checkout_of(repository: Path, revision: Revision) -> Iterator[Checkout]:
     with TemporaryDirectory(prefix="pyopbench-", ignore_cleanup_errors=True) as scratch:
         # It has the name of the repository's folder, which may be that of a package.
         folder = Path(scratch).resolve() / repository.name
-        ask(repository, "worktree", "prune")  # those of runs that were killed, whose folders are gone
+        _forget_lost_worktrees(repository)
         try:
             require(
                 repository,
                 *("worktree", "add", "--detach", "--quiet", str(folder), revision.commit),
                 what=f"the files of revision {revision.commit[:10]} cannot be checked out",
             )
+            # Or else `git worktree prune`, which `git gc` runs, forgets it where /tmp is not mounted.
+            ask(repository, "worktree", "lock", "--reason", LOCKED, str(folder))
             yield Checkout(repository, folder, package)
         finally:
-            ask(repository, "worktree", "remove", "--force", str(folder))
+            ask(repository, "worktree", "remove", "--force", "--force", str(folder))  # twice: it is locked
+
+
+def _forget_lost_worktrees(repository: Path) -> None:
+    """Unlock and prune the worktrees of runs that were killed, whose folders are gone."""
+    for worktree in (ask(repository, "worktree", "list", "--porcelain") or "").split("\n\n"):
+        folder = worktree.partition("\n")[0].removeprefix("worktree ")
+        if f"\nlocked {LOCKED}" in worktree and not Path(folder).exists():
+            ask(repository, "worktree", "unlock", folder)
+    ask(repository, "worktree", "prune")

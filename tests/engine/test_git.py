@@ -75,6 +75,7 @@ def test_each_use_has_a_worktree_of_its_own_which_is_removed_at_its_end(made: tu
         assert not other.folder.exists()
         assert (one.folder / "op.py").exists()
         assert worktrees(folder) == 1
+        assert "\nlocked pyopbench measures it" in git(folder, "worktree", "list", "--porcelain"), "and kept by git gc"
     assert worktrees(folder) == 0
 
 
@@ -82,10 +83,13 @@ def test_a_worktree_that_a_killed_run_has_left_is_forgotten_when_its_folder_is_g
     made: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
     folder, (first, second) = made
-    git(folder, "worktree", "add", "--quiet", "--detach", str(tmp_path / "gone"), first)
-    shutil.rmtree(tmp_path / "gone")
+    for name, reason in (("gone", git_module.LOCKED), ("users", "of the user's")):
+        git(folder, "worktree", "add", "--quiet", "--detach", str(tmp_path / name), first)
+        git(folder, "worktree", "lock", "--reason", reason, str(tmp_path / name))
+        shutil.rmtree(tmp_path / name)
     checked_out(folder, second)
     assert "gone" not in git(folder, "worktree", "list")
+    assert "users" in git(folder, "worktree", "list"), "a lock of somebody else's stays"
 
 
 def test_a_commit_that_is_gone_is_an_error(made: tuple[Path, list[str]]) -> None:

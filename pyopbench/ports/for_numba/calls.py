@@ -19,6 +19,7 @@ from pyopbench.ports.for_numba.types import ARRAY, LIST, PYTHON, SCALAR
 from pyopbench.ports.porting.names import name_of
 
 NONE, FALSE, ZERO, CONSTANT = ast.Constant(None), ast.Constant(value=False), ast.Constant(0), ast.Constant("constant")
+FLOAT = tree("np.float64")
 
 
 def called(node: ast.Call, names: Names) -> Any:
@@ -377,6 +378,9 @@ RULES: dict[str, Callable[..., Any]] = {
         not isinstance(indices, ast.Tuple) and tree("_add_at(X, PLACES, Y)", X=a, PLACES=indices, Y=b)
     ),
     "np.einsum": _einsum,
+    "np.ndarray": lambda names, shape, dtype=FLOAT: tree(
+        "np.empty(SHAPE, DTYPE)", SHAPE=shape, DTYPE=_dtype(dtype, names) or dtype
+    ),
     "np.reshape": _reshape,
     "np.random.uniform": partial(_drawn, "uniform", {"low": 0.0, "high": 1.0}),
     "np.random.normal": partial(_drawn, "normal", {"loc": 0.0, "scale": 1.0}),

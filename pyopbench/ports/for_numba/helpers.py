@@ -193,12 +193,19 @@ def _edges_of(array, bins):
 
 @numba.njit
 def _histogram(array, edges, weights):
-    """Return the weight of the elements between edges, the last of which is counted, too; and the edges."""
-    found, values, last = np.zeros(len(edges) - 1, weights.dtype), array.ravel(), len(edges) - 2
+    """Return the weight of the elements between evenly spaced edges, of which the last counts, too; and the edges."""
+    found, values, weights = np.zeros(len(edges) - 1, weights.dtype), array.ravel(), weights.ravel()
+    last, each = len(edges) - 2, int(weights.size > 1)
+    scale = (last + 1) / (edges[-1] - edges[0])
     for place in range(values.size):
-        if values[place] >= edges[0] and values[place] <= edges[-1]:
-            at = min(np.searchsorted(edges, values[place], side="right") - 1, last)
-            found[at] += weights.flat[place if weights.size > 1 else 0]
+        value = values[place]
+        if edges[0] <= value <= edges[-1]:
+            at = min(int((value - edges[0]) * scale), last)
+            while edges[at] > value:  # rounding may miss by one
+                at -= 1
+            while at < last and edges[at + 1] <= value:
+                at += 1
+            found[at] += weights[place * each]
     return found, edges
 
 

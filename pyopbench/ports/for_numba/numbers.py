@@ -169,7 +169,19 @@ def _is_none(node: ast.expr) -> bool:
 
 KEEPING = {
     *("array", "asarray", "ascontiguousarray", "zeros", "ones", "empty", "full", "zeros_like", "ones_like"),
-    *("empty_like", "full_like", "copy", "reshape", "ravel", "flatten", "transpose", "astype", "sort", "argsort"),
+    *(
+        "ndarray",
+        "empty_like",
+        "full_like",
+        "copy",
+        "reshape",
+        "ravel",
+        "flatten",
+        "transpose",
+        "astype",
+        "sort",
+        "argsort",
+    ),
     *("flip", "fliplr", "flipud", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "where"),
     *("clip", "take", "roll", "pad", "repeat", "tile", "broadcast_to", "expand_dims", "squeeze", "swapaxes"),
     *("moveaxis", "diff", "max", "min", "amax", "amin", "nanmax", "nanmin", "dot", "matmul", "outer", "unique"),
