@@ -28,7 +28,7 @@ RECORDING_FOLDER, CALLBACKS, TURNS, PATCH = "recording", "callbacks", "turns", "
 COPY = "program"
 """Every copy has the same name: a program that prints its own path prints the same before and after a change."""
 
-BUDGET_SECONDS = 480.0
+BUDGET_SECONDS = 240.0
 RUNS_SHARE = 20
 """A run of the program may take the budget divided by this if nothing else is asked for; a longer one is ended."""
 

@@ -95,7 +95,7 @@ def advise(
         float | None, duration_option("--seconds", "End each run of the program after this time, e.g. 40s.")
     ] = None,
     budget_seconds: Annotated[
-        float | None, duration_option("--budget", "Stop after about this time, e.g. 5m. Default: 8m.")
+        float | None, duration_option("--budget", "Stop after about this time, e.g. 5m. Default: 4m.")
     ] = None,
     minimum_effect: options.MinimumEffect = None,
     check: Annotated[
