@@ -8,10 +8,9 @@ from pathlib import Path
 import msgspec
 
 from pyopbench.advise import turns
-from pyopbench.advise.answers import answer_by_recording
+from pyopbench.advise.answers import GRAPH_BODY, answer_by_recording, variant_text
 from pyopbench.advise.attempt import CALLBACKS, RECORDING_FOLDER, Advice, Attempt, CallbackAdvice, Options, Tools
 from pyopbench.advise.callbacks import Step, callbacks_of, read_kept
-from pyopbench.advise.candidates import GRAPH_BODY, variant_text
 from pyopbench.advise.program import Program, Run
 from pyopbench.advise.trial import LEAST_TURNS, try_changes
 from pyopbench.api.listeners import Listener

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyopbench.advise import turns
-from pyopbench.advise.answers import Answer, decide, write_candidate
+from pyopbench.advise.answers import Answer, Candidate, decide, write_candidate
 from pyopbench.advise.callbacks import Callback, Step
-from pyopbench.advise.candidates import Candidate
 from pyopbench.advise.program import Asked, Program, Run, run_program
 from pyopbench.advise.turns import Realised
 from pyopbench.api.listeners import Listener

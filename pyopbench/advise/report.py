@@ -11,9 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pyopbench.advise.answers import Obstacle
+from pyopbench.advise.answers import Obstacle, variant_text
 from pyopbench.advise.attempt import Advice, CallbackAdvice
-from pyopbench.advise.candidates import variant_text
 from pyopbench.advise.turns import Realised
 from pyopbench.model import formatting
 from pyopbench.model.files import write_atomically

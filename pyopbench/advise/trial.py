@@ -16,10 +16,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pyopbench.advise import turns
-from pyopbench.advise.answers import OUTPUTS, Answer, Obstacle, output_dtypes
+from pyopbench.advise.answers import GRAPH_BODY, OUTPUTS, Answer, Candidate, Obstacle, output_dtypes, variant_text
 from pyopbench.advise.attempt import CALLBACKS, PATCH, TURNS, Advice, Attempt, CallbackAdvice, Withdrawn
 from pyopbench.advise.callbacks import Callback
-from pyopbench.advise.candidates import GRAPH_BODY, Candidate, variant_text
 from pyopbench.advise.graph_body import graph_body_of
 from pyopbench.advise.patch import CannotPlace, MapChange, Placement, needs_autograph, patch_text, replace_callbacks
 from pyopbench.advise.program import Asked, Run

@@ -16,10 +16,9 @@ import pytest
 
 from pyopbench.advise import advise as module
 from pyopbench.advise.advise import advise, check
-from pyopbench.advise.answers import Answer
+from pyopbench.advise.answers import Answer, Candidate
 from pyopbench.advise.attempt import PATCH, Advice, Options, Tools
 from pyopbench.advise.callbacks import Callback, Step
-from pyopbench.advise.candidates import Candidate
 from pyopbench.advise.program import Asked, Program, Run
 from pyopbench.advise.report import (
     at_stake,

@@ -15,9 +15,8 @@ import pytest
 from kept_sites import kept_of
 from pipelines import BATCH, CURRENT, PARALLEL, POOL, rows
 from pyopbench.advise import answers, trial
-from pyopbench.advise.answers import Answer, decide
+from pyopbench.advise.answers import Answer, Candidate, cheapest_first, decide, most_saved, variant_text
 from pyopbench.advise.callbacks import Callback, KeptSource, Stage, Step
-from pyopbench.advise.candidates import Candidate, cheapest_first, most_saved, variant_text
 from pyopbench.advise.graph_body import graph_body_of
 from pyopbench.judge.decision import Decision, Reason
 from pyopbench.judge.pipeline import TrainingStep, judge

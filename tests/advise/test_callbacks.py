@@ -11,7 +11,7 @@ import pytest
 
 from kept_sites import kept_of
 from pyopbench.advise import callbacks
-from pyopbench.advise.answers import answer_by_recording
+from pyopbench.advise.answers import answer_by_recording, ports_of
 from pyopbench.advise.callbacks import (
     LITERAL_ELEMENTS,
     Callback,
@@ -24,7 +24,6 @@ from pyopbench.advise.callbacks import (
     load,
     write_op_file,
 )
-from pyopbench.advise.candidates import ports_of
 from pyopbench.find.usage import DISPATCH_SECONDS, Cost, Shape, SiteUsage, Usage
 from pyopbench.model.own_target import Target
 from pyopbench.ops.own.load import load_own

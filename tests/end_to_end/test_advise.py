@@ -16,10 +16,9 @@ from commands import ENVIRONMENT
 from places import ROOT
 from pyopbench.advise import answers, graph_body, trial
 from pyopbench.advise.advise import advise as make_advice
-from pyopbench.advise.answers import Answer
+from pyopbench.advise.answers import Answer, Candidate
 from pyopbench.advise.attempt import PATCH, Advice, Options, Tools
 from pyopbench.advise.callbacks import Callback, Step, write_op_file
-from pyopbench.advise.candidates import Candidate
 from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised
 from pyopbench.api.listeners import Listener
