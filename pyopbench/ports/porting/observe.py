@@ -213,9 +213,10 @@ class _Runs:
         # By function and name: what the name is where ways meet.
         self.joined: dict[tuple[int, str], set[Seen]] = {}
         self.sizes: dict[tuple[int, str, int], tuple[int, ...]] = {}
+        # By `id` of the array that owns the memory: what depends on an input in one run does so in all.
+        self.outside: dict[int, tuple[Any, Memory]] = {}
         # Of one run.
         self.visited: set[tuple[int, str]] = set()
-        self.outside: dict[int, tuple[Any, Memory]] = {}
         self.example = self.steps = self.operations = 0
         self.is_off_course = False
         self.path = definition_of(unwrap(body))[0].path
@@ -250,7 +251,8 @@ class _Runs:
         for number, example in enumerate(self.examples):
             self.example, self.steps, self.operations, self.is_off_course = number, 0, 0, False
             self.visited.clear()
-            self.outside.clear()
+            for _, memory in self.outside.values():
+                memory.writes.clear()
             CONTROL.begin(self.observed.stale)
             inputs = [depending(np.array(one)[()]) for one in example]
             try:
