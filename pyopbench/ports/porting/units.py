@@ -97,9 +97,9 @@ class Code:
 
         If it is a statement that cannot be written, note that and go on.
         """
-        if isinstance(node, ast.stmt) and not isinstance(node, DEFINITIONS):
-            return self.or_noted(self._written, node, "pass")
-        return self._written(node)
+        is_noted = isinstance(node, ast.stmt) and not isinstance(node, DEFINITIONS)
+        text: str = self.or_noted(self._written, node, "pass") if is_noted else self._written(node)
+        return text
 
     def or_noted(self, write: Callable[[Any], Any], what: Any, otherwise: Any) -> Any:
         """Return what is written; note a refusal, and pass over any error after one, which may follow from that."""
