@@ -13,8 +13,8 @@ from pyopbench.model.arrangement import read_key
 from pyopbench.model.files import real_path
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
-from pyopbench.model.portable import BATCHED, format_text
-from pyopbench.model.syntax import Source, read_source
+from pyopbench.model.syntax import Source, format_text, read_source
+from pyopbench.model.variant import BATCHED
 from pyopbench.ports.extract.extraction import Extraction
 from pyopbench.ports.porting.facts import SEEDS
 from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
