@@ -16,7 +16,7 @@ import numpy as np
 from pyopbench.ports.for_numba.names import Names, is_ufunc, tree
 from pyopbench.ports.for_numba.numbers import cast, type_name
 from pyopbench.ports.for_numba.types import ARRAY, LIST, PYTHON, SCALAR
-from pyopbench.ports.porting.names import name_of
+from pyopbench.ports.functions.table import name_of
 
 NONE, FALSE, ZERO, CONSTANT = ast.Constant(None), ast.Constant(value=False), ast.Constant(0), ast.Constant("constant")
 FLOAT = tree("np.float64")

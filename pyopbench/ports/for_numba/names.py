@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.ports.for_numba.types import ARRAY, SCALAR, STRICT, Type, Types
-from pyopbench.ports.porting.names import name_of
+from pyopbench.ports.functions.table import name_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.watched_values import METHODS
 
