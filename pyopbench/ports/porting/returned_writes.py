@@ -62,9 +62,11 @@ def _calls(tree: ast.Module, functions: Mapping[str, ast.FunctionDef]) -> tuple[
     calls: dict[str, list[_Call]] = {name: [] for name in functions}
     for caller in functions.values():
         for node in own_nodes(caller):
-            value = node.value if isinstance(node, ast.Expr | ast.Assign | ast.Return) else None
-            if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in functions:
-                calls[value.func.id].append(_Call(caller, node, value))
+            if not isinstance(node, ast.Expr | ast.Assign | ast.Return) or not isinstance(node.value, ast.Call):
+                continue
+            function = node.value.func
+            if isinstance(function, ast.Name) and function.id in functions:
+                calls[function.id].append(_Call(caller, node, node.value))
     known = {id(one.node.func) for several in calls.values() for one in several}
     names = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and id(one) not in known]
     return calls, {one.id for one in names if one.id in functions}
@@ -168,7 +170,7 @@ def _rewrite(
     def rewritten(statement: ast.stmt) -> list[ast.stmt]:
         call = getattr(statement, "value", None)
         name = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
-        if name not in written:
+        if not isinstance(call, ast.Call) or name not in written:
             return [returned(statement)] if isinstance(statement, ast.Return) else [statement]
         given = _given(call, functions[name])
         if isinstance(statement, ast.Assign):
