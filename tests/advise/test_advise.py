@@ -483,9 +483,9 @@ def test_a_change_that_cannot_be_written_is_reported_as_impossible(world: World)
 @pytest.mark.parametrize(
     ("options", "recording", "turns"),
     [
-        ({}, (None, 24.0, 132.0), (None, 72.0, 396.0)),
+        ({}, (None, 12.0, 96.0), (None, 36.0, 288.0)),
         ({"seconds": 10.0}, (None, 10.0, 90.0), (None, 30.0, 270.0)),
-        ({"steps": 7}, (7, None, 540.0), (7, None, 1620.0)),
+        ({"steps": 7}, (7, None, 300.0), (7, None, 900.0)),
         ({"steps": 7, "seconds": 10.0}, (7, 10.0, 90.0), (7, 30.0, 270.0)),
     ],
 )

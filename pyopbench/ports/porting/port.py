@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from pyopbench.ports.extract.definitions import CannotExtract
 from pyopbench.ports.extract.extraction import Extraction, extract
 from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.porting.body_code import lines_of_body
-from pyopbench.ports.porting.facts import Facts, docstring, examples_of, facts_of
+from pyopbench.ports.porting.facts import Facts, docstring, examples_of, facts_of, filled
 from pyopbench.ports.porting.module_text import import_text, with_layer
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
@@ -77,6 +78,7 @@ def write_port(op: Op, variant: str) -> PortModule:
         (example,) = _stacked(examples_of(op, 1, 1)) if how else examples_of(op, 1, 1)
         if _needs_sizes(text, body.source, facts, keywords, example):
             facts, notes = replace(facts, needs_sizes=True), ("known sizes: all inputs", *notes)
+            text = _with_sentence(text, facts.function)
     prints = _prints(body.source)
     return PortModule(
         text=text,
@@ -128,6 +130,14 @@ def _refused_option(error: NotImplementedError, text: str, source: Source) -> Ca
     why = " ".join([*what, str(error).rpartition(f"{NotImplementedError.__name__}: ")[2].strip()])
     place = None if line is None else place_of_user((source.path, line))
     return CannotPort(why, fix="use numba_op, or keep the callback", place=place)
+
+
+def _with_sentence(text: str, function: str) -> str:
+    """Return the text of a port whose docstring says that sizes have to be known."""
+    said = filled("The sizes of all inputs have to be known where it is traced, as in batches of a fixed size.")
+    start = text.rindex(f"\ndef {function}(")
+    place = text.rindex("\n\n    Args:\n", start, text.index('"""\n', start))
+    return f"{text[:place]}\n\n{textwrap.indent(said, '    ')}{text[place:]}"
 
 
 def _prints(source: Source) -> list[str]:

@@ -45,6 +45,7 @@ def test_sizes_are_unknown_in_the_test_unless_a_note_says_that_they_have_to_be_k
 ) -> None:
     made = write_source(tmp_path, f"def body(x, *, y):\n    {statement}\n", VECTOR, f"y={VECTOR}")
     assert made.notes == ((f"known sizes: {known}",) if known else ())
+    assert ("The sizes of all inputs have to be known" in made.port) == bool(known)
     assert ("needs_sizes=True" in made.test) == bool(known)
     run_its_test(made, tmp_path, monkeypatch)
 
