@@ -143,7 +143,8 @@ class NumbaOp:
         name = self.name_of(tuple((one.dtype.name, count) for one, count in zip(tensors, axes)))
         if tf.executing_eagerly():
             found = eager_execute.execute(name.encode(), len(self.outputs), tensors, (), eager_context.context())
-            eager_execute.record_gradient(name, tensors, (), found)
+            if eager_execute.must_record_gradient():
+                eager_execute.record_gradient(name, tensors, (), found)
         else:
             found = op_def_library.apply_op(name, **{f"input_{place}": one for place, one in enumerate(tensors)})
             known = [[size and tensors[size[0]].shape[size[1]] for size in sizes] for _, sizes in self.outputs]
