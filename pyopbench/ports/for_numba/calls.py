@@ -121,9 +121,10 @@ def _percentile(name: str, names: Names, a: ast.expr, q: ast.expr, axis: ast.exp
 
 
 def _norm(names: Names, x: ast.expr, *, axis: ast.expr, keepdims: ast.expr = FALSE) -> Any:
-    texts = {"False": "_norm(X, AXIS)", "True": "np.expand_dims(np.asarray(_norm(X, AXIS)), AXIS)"}
-    text = texts.get(ast.unparse(keepdims)) if _is_one(axis) else None
-    return text and tree(text, X=x, AXIS=axis)
+    text, keeps = "np.sqrt(np.sum(np.square(np.abs(X)), AXIS))", ast.unparse(keepdims)
+    if keeps not in ("True", "False") or not _is_one(axis):
+        return None
+    return tree(f"np.expand_dims(np.asarray({text}), AXIS)" if keeps == "True" else text, X=x, AXIS=axis)
 
 
 def _of_one_axis(text: str, axis: ast.expr, **parts: ast.expr) -> Any:

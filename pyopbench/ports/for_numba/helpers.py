@@ -71,13 +71,6 @@ def _padded(array, axis, before, after, has_edge):
 
 
 @numba.njit
-def _norm(array, axis):
-    """Return the length of each vector along an axis."""
-    sizes = np.abs(array)
-    return np.sqrt(np.sum(sizes * sizes, axis))
-
-
-@numba.njit
 def _unique(array):
     """Return the elements in order, which of them each element is, and how often each is there."""
     values = np.unique(array)

@@ -169,24 +169,13 @@ def _is_none(node: ast.expr) -> bool:
 
 KEEPING = {
     *("array", "asarray", "ascontiguousarray", "zeros", "ones", "empty", "full", "zeros_like", "ones_like"),
-    *(
-        "ndarray",
-        "empty_like",
-        "full_like",
-        "copy",
-        "reshape",
-        "ravel",
-        "flatten",
-        "transpose",
-        "astype",
-        "sort",
-        "argsort",
-    ),
+    *("empty_like", "full_like", "copy", "reshape", "ravel", "flatten", "transpose", "astype", "sort", "argsort"),
     *("flip", "fliplr", "flipud", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "where"),
     *("clip", "take", "roll", "pad", "repeat", "tile", "broadcast_to", "expand_dims", "squeeze", "swapaxes"),
     *("moveaxis", "diff", "max", "min", "amax", "amin", "nanmax", "nanmin", "dot", "matmul", "outer", "unique"),
     *("select", "diag", "triu", "tril", "cumsum", "cumprod", "delete", "append", "atleast_1d", "atleast_2d"),
     *("float32", "complex64", "int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64", "item", "rot90"),
+    "ndarray",
 }
 """Functions of NumPy's, and methods, of which Numba returns what has NumPy's dtype."""
 
