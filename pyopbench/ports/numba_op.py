@@ -13,12 +13,13 @@ from pathlib import Path
 from types import FunctionType
 
 import llvmlite.binding
+import llvmlite.ir
 import numba
 import numpy as np
 import tensorflow as tf
-from numba.core.types import BaseTuple, ExternalFunction, int32, int64, intp, void, voidptr
+from numba.core.types import Array, BaseTuple, ExternalFunction, UniTuple, int32, int64, intp, void, voidptr
 from numba.cpython.unsafe.tuple import tuple_setitem
-from numba.extending import overload
+from numba.extending import intrinsic, overload
 from tensorflow.python.eager import context as eager_context
 from tensorflow.python.eager import execute as eager_execute
 from tensorflow.python.framework import op_def_library, op_def_registry
@@ -36,11 +37,42 @@ TF_GetCode = ExternalFunction("TF_GetCode", int32(intp))
 TF_SetStatus = ExternalFunction("TF_SetStatus", void(intp, int32, intp))
 TF_OpKernelContext_Failure = ExternalFunction("TF_OpKernelContext_Failure", void(intp, intp))
 TF_GetInput = ExternalFunction("TF_GetInput", void(intp, int32, intp, intp))
-TF_AllocateOutput = ExternalFunction("TF_AllocateOutput", intp(intp, int32, int32, intp, int32, intp, intp))
+TF_SetOutput = ExternalFunction("TF_SetOutput", void(intp, int32, intp, intp))
+TF_NewTensor = ExternalFunction("TF_NewTensor", intp(int32, intp, int32, intp, intp, intp, intp))
 TF_DeleteTensor = ExternalFunction("TF_DeleteTensor", void(intp))
 TF_NumDims = ExternalFunction("TF_NumDims", int32(intp))
 TF_Dim = ExternalFunction("TF_Dim", int64(intp, int32))
 TF_TensorData = ExternalFunction("TF_TensorData", voidptr(intp))
+NRT_MemInfo_release = ExternalFunction("NRT_MemInfo_release", void(intp))
+ON_RELEASE = "pyopbench_release"
+
+
+@numba.cfunc(void(intp, intp, intp))
+def release_memory(data, size, block):
+    """Have Numba free the memory of an output that TensorFlow needs no more."""
+    NRT_MemInfo_release(block)
+
+
+llvmlite.binding.add_symbol(ON_RELEASE, release_memory.address)
+
+
+@intrinsic
+def hold_memory(_, array):
+    """Return the block of memory of Numba's that an array is in, held once more, and the address of `release_memory`.
+
+    The block is 0 where the array is in memory of others, such as that of an input.
+    """
+
+    def generate(context, builder, signature, arguments):
+        (kind,), word = signature.args, context.get_value_type(intp)
+        context.nrt.incref(builder, kind, arguments[0])
+        block = context.make_array(kind)(context, builder, arguments[0]).meminfo
+        function = llvmlite.ir.FunctionType(llvmlite.ir.VoidType(), [word] * 3)
+        known = builder.module.globals.get(ON_RELEASE) or llvmlite.ir.Function(builder.module, function, ON_RELEASE)
+        both = [builder.ptrtoint(one, word) for one in (block, known)]
+        return context.make_tuple(builder, signature.return_type, both)
+
+    return UniTuple(intp, 2)(array), generate
 
 
 def take_inputs(context, status, inputs):
@@ -67,21 +99,39 @@ def _take_inputs(context, status, inputs):
     return take_first if len(inputs) else lambda context, status, inputs: ()
 
 
+def as_contiguous(returned, dtype):
+    """Return an array or a number as an array of a dtype, in the order of C."""
+
+
+@overload(as_contiguous)
+def _as_contiguous(returned, dtype):
+    if not isinstance(returned, Array) or not returned.ndim:
+        return lambda returned, dtype: np.asarray(returned).astype(dtype)
+    if returned.layout == "C" and returned.dtype == dtype.dtype:
+        return lambda returned, dtype: returned
+    return lambda returned, dtype: np.ascontiguousarray(returned).astype(dtype)
+
+
 def put_outputs(context, status, returned, outputs):
-    """Copy what a body returns, a tuple if it is several, to outputs of the op."""
+    """Make what a body returns, a tuple if it is several, the outputs of the op."""
 
 
 @overload(put_outputs)
 def _put_outputs(context, status, returned, outputs):
     def put_first(context, status, returned, outputs):
-        place, dtype, itemsize, code = outputs[0]
-        array = np.asarray(returned[0])
+        place, dtype, code = outputs[0]
+        array = as_contiguous(returned[0], dtype)
+        block, release = hold_memory(array)
+        if block == 0:
+            array = array.copy()
+            block, release = hold_memory(array)
         sizes = np.array((*array.shape, 1))
-        tensor = TF_AllocateOutput(context, place, code, sizes.ctypes.data, array.ndim, array.size * itemsize, status)
+        data, size = array.ctypes.data, array.nbytes
+        tensor = TF_NewTensor(code, sizes.ctypes.data, array.ndim, data, size, release, block)
+        TF_SetOutput(context, place, tensor, status)
+        TF_DeleteTensor(tensor)
         if TF_GetCode(status) != 0:
             raise MemoryError
-        numba.carray(TF_TensorData(tensor), (sizes.prod(),), dtype)[:] = array.ravel()
-        TF_DeleteTensor(tensor)
         put_outputs(context, status, returned[1:], outputs[1:])
 
     if not isinstance(returned, BaseTuple):
@@ -165,7 +215,7 @@ class NumbaOp:
         """Register an op without known sizes, kernels for CPUs and GPUs with tensors on the host, and its gradient."""
         inputs = tuple((n, np.dtype(dtype), (1, *[0] * axes)) for n, (dtype, axes) in enumerate(signature))
         dtypes = [tf.as_dtype(dtype) for dtype, _ in self.outputs]
-        outputs = tuple((n, np.dtype(one.name), one.size, one.as_datatype_enum) for n, one in enumerate(dtypes))
+        outputs = tuple((n, np.dtype(one.name), one.as_datatype_enum) for n, one in enumerate(dtypes))
         failure = f"{self.body.py_func.__name__} raised an exception, or its inputs are not {signature}\0".encode()
         added = {"RUN": compile_body(self.body, inputs, outputs), "FAILURE": np.frombuffer(failure, np.uint8)}
         function = FunctionType(compute_op.__code__, {**globals(), **added})
