@@ -30,7 +30,7 @@ from pyopbench.model.files import real_path, write_atomically
 from pyopbench.model.own_target import OwnOps, usual_baseline
 from pyopbench.model.parse import parse_axes, parse_shard, split
 from pyopbench.model.side import Environment, combine_environments
-from pyopbench.ports.extract.definitions import CannotExtract
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.extract.extraction import Extraction
 from pyopbench.store.run import OpenRun, is_run, open_run, require_new
 
@@ -279,7 +279,7 @@ def _source_of(op: Callable[..., Any], arguments: int) -> tuple[bytes, str]:
         extraction.add(op, arguments=arguments)
         (name,) = extraction.module().names
         source = extraction.module(f"{name}, as it was when it was measured.").text
-    except CannotExtract as error:
+    except CannotPort as error:
         where = "" if error.place is None else f", {error.place[0]} line {error.place[1]}"
         raise BadInput(
             f"the function cannot be sent to another process: {error.why}",

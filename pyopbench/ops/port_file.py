@@ -18,12 +18,12 @@ from pyopbench.model.files import load_file
 from pyopbench.model.op import SEED, Body, Op
 from pyopbench.model.syntax import read_source
 from pyopbench.model.variant import BATCHED
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.porting.arrangements import write_arrangement
 from pyopbench.ports.porting.body_code import lines_of_body
 from pyopbench.ports.porting.module_text import keep_text
 from pyopbench.ports.porting.port import PortModule, extracted_op, write_port
-from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import arrange, unwrap
 
 

@@ -22,10 +22,9 @@ import tensorflow as tf
 from pyopbench.model.op import Body
 from pyopbench.model.syntax import Function, local_names, read_source
 from pyopbench.ports.arrays import as_tuple, is_same, read_only
-from pyopbench.ports.extract.definitions import CannotExtract
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.extract.extraction import extract
 from pyopbench.ports.extract.module import Extracted, load, place_of_user, unparsed
-from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import unwrap
 
 CONVERSIONS = {"Cast"}
@@ -72,10 +71,7 @@ def body_on_arrays(function: Body | None, examples: Sequence[Sequence[Any]], *, 
 
 def _converted(function: Body, inputs: int) -> Body:
     """Return a copy of a body, in a module of its own, that makes no tensors."""
-    try:
-        extracted, module, _ = extract(lambda extraction: extraction.add(unwrap(function), "", inputs))
-    except CannotExtract as error:
-        raise CannotPort(error.why, fix=error.fix, place=place_of_user(error.place)) from error
+    extracted, module, _ = extract(lambda extraction: extraction.add(unwrap(function), "", inputs))
     extracted, module = _Conversions(extracted, module).without()
     body: Body = getattr(module, extracted.names[-1])
     return body

@@ -16,7 +16,7 @@ from pyopbench.api.measure import WAY_OUT, home_of, op_in_words
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import Target
-from pyopbench.ports.extract.definitions import CannotExtract
+from pyopbench.ports.extract.definitions import CannotPort
 from refusals import refused
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -96,7 +96,7 @@ def test_what_cannot_be_sent_is_refused_by_name_with_the_line(tmp_path: Path) ->
     with pytest.raises(BadInput) as caught:
         targets(body, X, tmp_path)
     assert caught.value.received == f"{body.__qualname__}, {__file__} line {body.__code__.co_firstlineno + 1}"
-    assert isinstance(caught.value.__cause__, CannotExtract)
+    assert isinstance(caught.value.__cause__, CannotPort)
     assert WAY_OUT in caught.value.hint
 
 

@@ -15,7 +15,7 @@ from pyopbench.model.case import BASELINE, Axes, Case
 from pyopbench.model.op import Op
 from pyopbench.ops.load import load_variants
 from pyopbench.ops.own.complete import complete
-from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.worker.plan import make_plan, why_not
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import put_in_place

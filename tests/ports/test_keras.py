@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.extract.definitions import CannotPort
 from written_ports import write_source
 
 SOURCE = """def body(x, y):

@@ -23,7 +23,7 @@ from pyopbench.model.op import SEED, Body, GradientBody, Op, Own, OwnOp
 from pyopbench.ops.own.arguments import Arguments, Examples, arranged, inputs_of, wrong
 from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple, dtype_of, in_parts, is_rounded
 from pyopbench.ports.eager_body import body_on_arrays
-from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.rebinding import BODY, returning_arrays
 
 TOLERANCE = {

@@ -13,8 +13,8 @@ from pyopbench.model import formatting
 from pyopbench.model.errors import describe_error, shorten_reason, tidy
 from pyopbench.model.op import Op
 from pyopbench.ops.port_file import PORTS
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.extract.module import place_of_user
-from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import BODY, files_reached
 
 PLACE = re.compile(r'File "?([^"\n]+?)"?[,:]? (?:line |\()(\d+)')

@@ -14,7 +14,7 @@ from pyopbench.model.variant import BATCHED, Variant
 from pyopbench.ops.own.explain import explain, place_of
 from pyopbench.ops.port_file import build_port, port_call
 from pyopbench.ports.arrays import as_array
-from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.extract.definitions import CannotPort
 
 
 def check_compiled(op: Op, variant: str) -> None:

@@ -38,25 +38,25 @@ CHANGING = {
 """Methods that change a container or an array in place."""
 
 
-class CannotExtract(PyopbenchError):
-    """A function cannot be extracted.
+class CannotPort(PyopbenchError):
+    """A function, or what it does, cannot be written as source.
 
     Attributes:
         why: the reason.
         fix: what to do instead; empty if nothing is known.
         place: file and line of the user's code, or None.
+        others: what else in a body cannot be written, in its order.
     """
 
     exit_code = 1
 
     def __init__(self, why: str, *, fix: str = "", place: Place | None = None) -> None:
-        self.why = why
-        self.fix = fix
-        self.place = place
-        super().__init__(why, hint=fix)
+        self.why, self.fix, self.place = why, fix, place
+        self.others: tuple[CannotPort, ...] = ()
+        super().__init__(why)
 
 
-class StateChanged(CannotExtract):
+class StateChanged(CannotPort):
     """A function changes something outside itself."""
 
     def __init__(self, spelled: str, place: Place) -> None:
@@ -71,10 +71,10 @@ def definition_of(function: types.FunctionType) -> tuple[Source, Any]:
     """Return the file of a function and its definition there, a `def` or a `lambda`.
 
     Raises:
-        CannotExtract: its source is not available, or another lambda on its line cannot be distinguished from it.
+        CannotPort: its source is not available, or another lambda on its line cannot be distinguished from it.
     """
     code = function.__code__
-    refusal = CannotExtract(
+    refusal = CannotPort(
         f"the source of `{function.__name__}` is not found, or there are several lambdas on its line",
         fix="define it with `def` in a .py file",
         place=(code.co_filename, code.co_firstlineno) if os.path.isfile(code.co_filename) else None,

@@ -36,7 +36,7 @@ from pyopbench.model.syntax import (
 )
 from pyopbench.ports.extract.definitions import (
     CHANGING,
-    CannotExtract,
+    CannotPort,
     Place,
     StateChanged,
     bindings_of,
@@ -136,7 +136,7 @@ class Extraction:
                 not known.
 
         Raises:
-            CannotExtract: it has no source, or needs a value that cannot be written; names the user's line.
+            CannotPort: it has no source, or needs a value that cannot be written; names the user's line.
         """
         function = unwrapped(function)
         home = str(getattr(function, "__module__", "") or "").partition(".")[0]
@@ -204,7 +204,7 @@ class Extraction:
             return self._items[key]
         place = (source.path, node.lineno)
         if "__class__" in function.__code__.co_freevars:
-            raise CannotExtract("it calls `super()`", fix="name the class instead", place=place)
+            raise CannotPort("it calls `super()`", fix="name the class instead", place=place)
         own = function.__name__
         own = own if own.isidentifier() and not own.startswith("__") else wanted
         definition = without_annotations(node)
@@ -218,7 +218,7 @@ class Extraction:
             parameters = definition.args.posonlyargs or definition.args.args
             if not parameters:
                 why = "a method takes `self` as a part of `*args`"
-                raise CannotExtract(why, fix="name its first parameter", place=place)
+                raise CannotPort(why, fix="name its first parameter", place=place)
             values[parameters.pop(0).arg] = owner[0]
         item = Item(own, definition, source, scope)
         self._remember(key, item, (function, owner))
@@ -271,7 +271,7 @@ class Extraction:
                 return Holder(scope[name])
             if hasattr(builtins, name):
                 return None
-            raise CannotExtract(
+            raise CannotPort(
                 f"`{name}` is not defined by a statement at the top level of its file",
                 fix=f"define or import `{name}` first, or take it as an argument",
                 place=place,
@@ -304,7 +304,7 @@ class Extraction:
         is_run_again = scope.get("__name__") != "__main__" or self._is_given  # a script or a notebook is not
         is_kept = (source.path, name) not in self.frozen and not is_changed(source, name)
         if is_kept and is_run_again:
-            with contextlib.suppress(CannotExtract):
+            with contextlib.suppress(CannotPort):
                 node = whole()
                 needed = [item for item in needed_by(items_in(node)) if item.source is not None]
                 if self._is_given:
@@ -386,7 +386,7 @@ class Extraction:
             if isinstance(value, types.ModuleType):
                 found = self._global(vars(value), key, place)
                 if found is None:
-                    raise CannotExtract(f"`{ast.unparse(part)}` is not defined there", place=place)
+                    raise CannotPort(f"`{ast.unparse(part)}` is not defined there", place=place)
                 if not isinstance(found, Holder):
                     return part, found
                 begin, holder, value, path = part, found, found.value, [key]
@@ -403,7 +403,7 @@ class Extraction:
         wanted = name.id if node is name else path[-1] if callable(value) else constant
         try:
             return node, self._value(value, wanted, place, ast.unparse(node))
-        except CannotExtract as error:
+        except CannotPort as error:
             if holder.whole is None or isinstance(error, StateChanged):
                 raise
             return begin, holder.whole()
@@ -438,7 +438,7 @@ class Extraction:
         try:
             node = expression_of(value, functools.partial(self._refer, place))
         except NotWritable as error:
-            raise CannotExtract(
+            raise CannotPort(
                 f"`{spelled or wanted}` cannot be written as source: it is {error}", fix=FIX, place=place
             ) from error
         if isinstance(node, ast.Name | ast.Attribute):  # a function or a class
@@ -459,7 +459,7 @@ class Extraction:
         """Can a value be written in place of the functions of the user that compute it, which may take long?"""
         try:
             expression_of(value, functools.partial(self._refer, place), LONGEST_COMPUTED)
-        except (CannotExtract, NotWritable):
+        except (CannotPort, NotWritable):
             return False
         return True
 
@@ -571,5 +571,5 @@ def extract(add: Callable[[Extraction], None]) -> tuple[Extracted, types.ModuleT
         if module is not None and changed <= frozen:
             return extracted, module, frozen | extraction.by_value
         if changed <= frozen:
-            raise CannotExtract(f"what the function needs cannot be computed again: {failure}", fix=FIX) from failure
+            raise CannotPort(f"what the function needs cannot be computed again: {failure}", fix=FIX) from failure
         frozen |= changed

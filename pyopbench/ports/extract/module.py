@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyopbench.model.syntax import DEFINITIONS, Function, Source, names_bound
-from pyopbench.ports.extract.definitions import CannotExtract, Place
+from pyopbench.ports.extract.definitions import CannotPort, Place
 
 ITEM = "pyopbench_item"
 """The attribute of a reference that holds the item that it is the name of."""
@@ -123,7 +123,7 @@ def module_of(roots: Sequence[Item], known: Iterable[Item], docstring: str = "")
         docstring: of the module.
 
     Raises:
-        CannotExtract: two files define one name differently; or the installed Python has no source for a tree, as some
+        CannotPort: two files define one name differently; or the installed Python has no source for a tree, as some
             f-strings before Python 3.12.
     """
     needed = needed_by(roots)
@@ -194,7 +194,7 @@ def _names(items: Iterable[Item], roots: Sequence[Item]) -> dict[Item, str]:
                 other = taken.setdefault(name, item)
                 if other is not item:
                     files = [os.path.basename(each.source.path) for each in (other, item) if each.source is not None]
-                    raise CannotExtract(
+                    raise CannotPort(
                         f"`{name}` is defined in {' and in '.join(files)}",
                         fix="give one of them another name",
                         place=(str(item.source and item.source.path), item.node.lineno),
@@ -232,7 +232,7 @@ def unparsed(statements: Iterable[tuple[ast.stmt, str]]) -> tuple[str, tuple[Pla
         try:
             piece = ast.unparse(_ShortFloats().visit(statement if file else ast.fix_missing_locations(statement)))
         except ValueError as error:
-            raise CannotExtract(
+            raise CannotPort(
                 f"it has no source: {error}", fix="write it without f-strings", place=(file, statement.lineno)
             ) from error
         are_definitions = isinstance(before, DEFINITIONS) or isinstance(statement, DEFINITIONS)

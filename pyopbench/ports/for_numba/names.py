@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.for_numba.types import ARRAY, SCALAR, STRICT, Type, Types
 from pyopbench.ports.functions.table import name_of
-from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.watched_values import METHODS
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from pyopbench.model.syntax import number_of
 from pyopbench.ports.arrays import name_of
-from pyopbench.ports.extract.definitions import CannotExtract, definition_of
+from pyopbench.ports.extract.definitions import CannotPort, definition_of
 from pyopbench.ports.rebinding import instrument, unwrap
 
 ARRAY, SCALAR, PYTHON = "array", "scalar", "python"
@@ -183,7 +183,7 @@ def instrumented(function: Any) -> tuple[str, ast.FunctionDef] | None:
     """Return the file of a function and a definition of it that shows its values; None if it has no definition."""
     try:
         source, node = definition_of(function)
-    except CannotExtract:
+    except CannotPort:
         return None
     if node not in source.tree.body:  # a decorator has replaced a function
         return None

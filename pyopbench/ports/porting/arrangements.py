@@ -18,6 +18,7 @@ from pyopbench.model.op import Op
 from pyopbench.model.syntax import format_text
 from pyopbench.model.variant import BATCHED_PORTS
 from pyopbench.ports.arrays import as_array, body_outputs
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.porting import pool
 from pyopbench.ports.porting.facts import Facts, examples_of, probed_examples
 from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
@@ -30,7 +31,6 @@ from pyopbench.ports.porting.port import (
     require_same,
     write_port,
 )
-from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Code, Units
 from pyopbench.ports.rebinding import unwrap
 

@@ -17,7 +17,7 @@ from types import ModuleType
 from pyopbench.model.files import load_file, make_cache_folder, write_atomically
 from pyopbench.model.syntax import DEFINITIONS, bindings
 from pyopbench.ports import keras_layer
-from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.porting.units import Units
 
 USUAL = {

@@ -23,7 +23,7 @@ import numpy as np
 from pyopbench.model.syntax import Function, Source, number_of
 from pyopbench.ports.arrays import name_of
 from pyopbench.ports.extract import definitions
-from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.porting.watched_calls import call
 from pyopbench.ports.porting.watched_values import (
     CONTROL,

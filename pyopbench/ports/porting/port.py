@@ -20,14 +20,13 @@ from pyopbench.model.syntax import Source, format_text
 from pyopbench.model.variant import BATCHED
 from pyopbench.ports.arrays import STRING, as_array, as_given, as_outputs, as_tuple, dtype_of, is_same
 from pyopbench.ports.eager_body import without_conversions
-from pyopbench.ports.extract.definitions import CannotExtract
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.extract.extraction import Extraction, extract
 from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.porting.body_code import lines_of_body
 from pyopbench.ports.porting.facts import Facts, docstring, examples_of, facts_of, filled
 from pyopbench.ports.porting.module_text import import_text, with_layer
 from pyopbench.ports.porting.observe import definition_of
-from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.returned_writes import return_writes
 from pyopbench.ports.porting.writers import LEADING, WRITERS, Body, Made
 from pyopbench.ports.rebinding import unwrap, with_body
@@ -153,8 +152,6 @@ def refusals_of_user() -> Iterator[None]:
     """Have a refusal name the user's line, and not that of the module that their function was extracted to."""
     try:
         yield
-    except CannotExtract as error:
-        raise CannotPort(error.why, fix=error.fix, place=place_of_user(error.place)) from error
     except CannotPort as error:
         for one in (error, *error.others):
             one.place = place_of_user(one.place)
@@ -167,7 +164,7 @@ def extracted_op(op: Op, variant: str) -> tuple[Op, Frozen]:
     For a port to TensorFlow ops, its functions return the arrays that they write to.
 
     Raises:
-        CannotExtract: they need what cannot be written down; with the user's line.
+        CannotPort: they need what cannot be written down; with the user's line.
     """
     extracted, loaded, frozen = extract(partial(add_bodies, op))
     if not op.is_on_tensors:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyopbench.model.syntax import DEFINITIONS, Source, bindings, globals_read, import_of, parts_of
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.extract.module import unparsed
-from pyopbench.ports.porting.refusal import CannotPort
 
 LOOSE = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr)
 """Expressions that an operator next to them may take apart."""

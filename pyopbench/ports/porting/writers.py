@@ -16,6 +16,7 @@ from pyopbench.model.op import Op
 from pyopbench.model.syntax import DEFINITIONS, Source
 from pyopbench.model.variant import BRIDGE
 from pyopbench.ports.arrays import as_given, as_tuple
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.extract.module import unparsed
 from pyopbench.ports.for_numba.names import tree
 from pyopbench.ports.for_numba.types import Types, types_of
@@ -33,7 +34,6 @@ from pyopbench.ports.porting.facts import (
 )
 from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
 from pyopbench.ports.porting.observe import Observed, definition_of, observe
-from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.rebinding import arrange, unwrap

@@ -22,7 +22,7 @@ from pyopbench.ops.load import load_variant, load_variants
 from pyopbench.ops.own.explain import explain
 from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.arrays import as_tuple
-from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.worker.pipeline.elements import Elements
 from pyopbench.worker.plan import why_not
 from pyopbench.worker.prepare.segments import wrap

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from places import ROOT
-from pyopbench.ports.extract.definitions import CannotExtract, is_file_of_user
+from pyopbench.ports.extract.definitions import CannotPort, is_file_of_user
 from pyopbench.ports.extract.extraction import Extraction, extract
 from pyopbench.ports.extract.module import Extracted, place_of_user
 
@@ -188,7 +188,7 @@ REFUSED = [
 def test_what_cannot_be_extracted_is_refused_with_the_line(source: str, tmp_path: Path, of_user: Any) -> None:
     of_user(loaded(tmp_path, "SCALE = 2.0\n\n\ndef scaled(x):\n    return x * SCALE\n", "others"))
     body = of_user(loaded(tmp_path, source)).body
-    with pytest.raises(CannotExtract) as caught:
+    with pytest.raises(CannotPort) as caught:
         taken(body)
     assert caught.value.place is not None
     file, line = caught.value.place
@@ -251,7 +251,7 @@ def test_a_function_of_a_notebook_takes_values_of_other_cells(monkeypatch: pytes
     [np.random.default_rng(0).normal, np.vectorize(lambda x: x), eval("lambda x: x")],
 )
 def test_what_has_no_source_is_refused(function: Any) -> None:
-    with pytest.raises(CannotExtract):
+    with pytest.raises(CannotPort):
         Extraction().add(function)
 
 

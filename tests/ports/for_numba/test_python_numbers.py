@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from agreement import compiled, require_equal_to_numpy
-from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.extract.definitions import CannotPort
 
 pytestmark = pytest.mark.nightly  # Numba compiles each body for seconds
 

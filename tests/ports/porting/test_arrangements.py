@@ -18,8 +18,8 @@ from pyopbench.model.op import Op
 from pyopbench.model.own_target import read_target
 from pyopbench.ops.own.load import load_own
 from pyopbench.ops.port_file import PORTS
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.porting.arrangements import write_arrangement
-from pyopbench.ports.porting.refusal import CannotPort
 
 SOURCE = """
 import numpy as np

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.extract.definitions import CannotPort
 from written_ports import CORPUS, run_its_test, write, write_source
 
 MATRIX = "rng.random((4, 3))"

@@ -13,8 +13,8 @@ import tensorflow as tf
 import bodies_of_numbers
 import bodies_that_catch
 import bodies_that_share
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.porting.module_text import import_text
-from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import difference, line_of, port_of, write_source
 
 FLOATS = [np.array(one) for one in ([3.0, -1, 2], [-3.0, 1, -2], [1.0, 1, 2], [2.0, 0, 3], [0.0, np.nan, 0])]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.functions.basics import np_part_replaced
 from pyopbench.ports.porting.module_text import import_text
-from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import difference, line_of, port_of, run_its_test, write_source
 
 VECTOR, PLACES = "rng.random(6)", "np.array([0, 3, 0, 2, 3])"

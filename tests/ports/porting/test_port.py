@@ -15,8 +15,8 @@ import tensorflow as tf
 
 from pyopbench.model.syntax import format_text
 from pyopbench.model.variant import WRITABLE
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.porting.module_text import import_text
-from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import CORPUS, body_of, line_of, lines_of, run_its_test, write, write_source
 
 MATRIX, VECTOR, WHOLE = "rng.random((4, 3), dtype=np.float32)", "rng.random(5)", "np.arange(5)"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.porting.module_text import import_text
-from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import Ported, write
 
 CROP = """

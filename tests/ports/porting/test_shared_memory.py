@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.porting.module_text import import_text
-from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import difference, line_of, port_of, write_source
 
 VECTOR = "rng.random(6)"

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from pyopbench.model.files import load_file
 from pyopbench.model.variant import BATCHED, WRITABLE
-from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.extract.definitions import CannotPort
 from written_ports import Ported, run_its_test, write, write_source
 
 VECTOR = "rng.random(5)"

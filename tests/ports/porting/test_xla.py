@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.functions.basics import np_compiled
 from pyopbench.ports.porting import observe
 from pyopbench.ports.porting.module_text import import_text
-from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import line_of, run_its_test, write_source
 
 pytestmark = pytest.mark.slow  # XLA compiles each port for seconds
