@@ -98,7 +98,7 @@ class Attempt:
                 shutil.rmtree(place, ignore_errors=True)
                 run, copy = self._try(place, flights=False)
         except BadInput:  # it cannot be started
-            shutil.rmtree(self.folder)
+            shutil.rmtree(self.folder, ignore_errors=True)
             raise
         if run.code != 0 or run.ended == "timeout":
             last = [line.strip() for line in run.errors if line.strip()]
@@ -120,7 +120,6 @@ class Attempt:
         asked = Asked(True, self.options.steps, self.most_seconds, self.timeout_seconds, keeps=True, flights=flights)
         ends = "to its end" if self.most_seconds is None else f"for at most {formatting.duration(self.most_seconds)}"
         doing = f"recording the program {ends}, after its start"
-        self.listener.say(doing)
         return self.run_copy(place / "parts", asked, {}, doing)
 
     def run_copy(self, parts: Path, asked: Asked, change: Mapping[str, bytes], doing: str) -> tuple[Run, Path]:

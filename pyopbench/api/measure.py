@@ -43,6 +43,9 @@ FOLDER = "op"
 """Of the run's folder: what is shipped with the op."""
 WAY_OUT = "put the function and what it uses into a .py file, import it from there, and measure that"
 
+MOST_CHARACTERS = 10_000
+"""Of an example that is written on a command line, which has a limit of its own."""
+
 
 def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     op: Op,
@@ -311,6 +314,8 @@ def _value_in_words(value: Any, folder: Path, name: str) -> str:
         return str(_ship(stream.getvalue(), folder, "", ".npy"))
     try:
         ast.literal_eval(repr(value))
+        if len(repr(value)) > MOST_CHARACTERS:
+            raise ValueError
     except (ValueError, SyntaxError) as error:
         raise BadInput(
             f"{name} cannot be stored as an example",

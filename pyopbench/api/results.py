@@ -252,7 +252,7 @@ def how_to_judge(  # noqa: PLR0913 - the options of `read`
     requires: Sequence[str],
     fail_on: str | None,
 ) -> tuple[Judging, str | None]:
-    """Return how to judge results, and the slowdown that fails: what is not given is that of the run."""
+    """Return how to judge results, and the slowdown that fails: options that are None come from the run."""
     run = run_on_sides(sources)
     if run is not None:
         minimum_effect, fail_on = resolve_thresholds(run, minimum_effect, fail_on)

@@ -101,7 +101,7 @@ def report_sides(run: OpenRun, judging: Judging, fail_on: str | None, *, as_json
     """Compare the sides of a run with the first, write and print what came out, and return the exit code.
 
     Environments have a report each as well, because each may have another answer. Revisions are compared to find what
-    became slower, and a range may have many.
+    became slower.
     """
     with err.status("judging and comparing"):
         result = SidesResult(run, judging, fail_on)

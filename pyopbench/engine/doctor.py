@@ -16,6 +16,7 @@ from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker
 from pyopbench.model import files, formatting, machine
 from pyopbench.model.case import GPU
 from pyopbench.model.errors import WorkerLost
+from pyopbench.model.syntax import which
 
 FOR_REPORTS = ("altair", "jinja2", "msgspec", "pandas", "scipy", "vl_convert")
 """Modules of the extra `report`; vl-convert draws the charts, so no browser is needed."""
@@ -104,10 +105,10 @@ def _check_programs() -> Iterator[Check]:
     for name, needed_by, word, fix in (
         ("git", "--rev", "git", "on Debian or Ubuntu: apt-get install git"),
         ("uv", "--tf, --with, --python", "uv", "pip install uv"),
-        ("Dask", "fleet", "dask-scheduler", "pip install 'pyopbench[fleet,report]'"),
+        ("Dask", "fleet", "dask", "pip install 'pyopbench[fleet,report]'"),
         ("Ruff", "port: format", "ruff", "pip install ruff"),
     ):
-        program = environments.which(word)
+        program = which(word)
         found, lack = (_version_of(program), "") if program else ("", f"{name} is not installed: {fix}")
         yield Check(name, needed_by, found, lack)
 

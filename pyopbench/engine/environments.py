@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +24,7 @@ from pyopbench.model import files, formatting
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
 from pyopbench.model.side import Environment
+from pyopbench.model.syntax import which
 
 LOCKS = PACKAGE / "engine" / "locks"
 ENVIRONMENTS = "environments"
@@ -153,11 +153,6 @@ def _install(environment: Environment, folder: Path) -> None:
     (folder / COMPLETE).touch()
 
 
-def which(name: str) -> str | None:
-    """Return the path of a program: next to this Python, or on PATH."""
-    return shutil.which(name, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
-
-
 def find_uv() -> str:
     """Return the path of uv; raises `BadInput` if there is none."""
     program = which("uv")
@@ -178,7 +173,7 @@ def _run(command: Sequence[str]) -> None:
 
 
 class ProgramFailed(Exception):
-    """A program failed, was not there or took too long; its last words."""
+    """A program failed, could not be started, or timed out. The message is the end of its error output."""
 
 
 def output_of(

@@ -55,11 +55,11 @@ def require(folder: Path, *arguments: str, what: str) -> str:
         raise BadInput(what, received=received, hint=f"try it by hand in {folder}") from error
 
 
-# Where ops are from.
+# Find the repository of an op.
 
 
 def repository_of(ops: Sequence[str], own: OwnOps) -> Path:
-    """Return the top folder of the repository that ops are in, all if none are named."""
+    """Return the top folder of the repository that contains the ops (every op if none is named)."""
     places = {name: _place_of(name, own) for name in ops or {*find("ops"), *own}}
     tops = {name: _top_of(place.parent) for name, place in places.items() if not place.is_relative_to(PACKAGE)}
     if not tops:
@@ -129,7 +129,7 @@ def _top_of(folder: Path) -> Path | None:
     return Path(top).resolve() if top else None
 
 
-# What a command line names.
+# Resolve the revisions of a command line.
 
 
 def resolve(repository: Path, asked: Sequence[str]) -> list[Revision]:

@@ -69,8 +69,8 @@ def settings_for(
 ) -> Settings:
     """Return the settings of a quick run or of a full one, with what is not None in place of the usual.
 
-    The usual budget is for each of so many sides. Where sides are compared within a budget, there are as many launches
-    and rounds as it allows.
+    The default budget is multiplied by the number of sides. Where sides are compared within a budget, there are as
+    many launches and rounds as it allows.
     """
     usual = QUICK if axes.quick else FULL
     if budget_seconds is None and usual.budget_seconds is not None:

@@ -23,7 +23,7 @@ from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import NO_GRADIENT, UNLIMITED, Case
 from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.own_target import Target, own_ops
-from pyopbench.model.syntax import which_ruff
+from pyopbench.model.syntax import which
 from pyopbench.model.variant import PORTABLE, WRITABLE
 
 TIMED_BLOCKS = 40
@@ -96,7 +96,7 @@ def write_port(  # noqa: PLR0913 - the last two are for tests, which have Tensor
         passed=tuple(result["passed"]),
         not_run=tuple((str(file), int(line)) for file, line in answer["not_run"]),
         notes=tuple(answer["notes"]),
-        is_formatted=which_ruff() is not None,
+        is_formatted=which("ruff") is not None,
         dataset=answer["dataset"],
         ratios=ratios,
     )
@@ -147,7 +147,7 @@ def _check(variant: str, out: Path, test: Path) -> None:
     for path in (out, test):
         if os.path.lexists(path) or not path.parent.is_dir():
             hint = "choose a name that is not taken, in a folder that is there"
-            raise BadInput("a port and its test are new files", received=path, hint=hint)
+            raise BadInput("the port and its test must be new files in an existing folder", received=path, hint=hint)
 
 
 def _require_written(answer: dict[str, Any], target: Target, variant: str) -> None:

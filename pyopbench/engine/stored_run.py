@@ -65,14 +65,14 @@ def require_measured(side: OpenSide) -> None:
     why = why_nothing(side)
     if why is not None:
         raise NothingMeasured(
-            "nothing was measured",
+            "nothing was measured" if side.plan.pipeline is None else "the current callback was not measured",
             received=f"{side.folder}: {why}",
             hint="pyopbench verify shows what is wrong with each variant",
         )
 
 
 def why_nothing(side: OpenSide) -> str | None:
-    """Return why a side has no sample, or in a pipeline none of the current callback; None if it has one.
+    """Return why a side has no sample (in a pipeline: no sample of the current callback), or None.
 
     Without that there is nothing to compare arrangements with.
     """

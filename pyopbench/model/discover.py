@@ -37,14 +37,24 @@ def find(kind: str) -> dict[str, Path]:
     """Return the files that define what there is of a kind (a key of `PLACES`), by name, in alphabetical order."""
     folders = [Path(part) / kind for part in os.environ.get(PATH_VARIABLE, "").split(os.pathsep) if part]
     files = [path for place in (PLACES[kind], *folders) for path in place.glob("[!_]*.py")]
-    return dict(sorted((name, path) for path in files for name in _names_in(path, kind)))
+    found: dict[str, Path] = {}
+    for path in files:
+        for name in _names_in(path, kind):
+            if found.setdefault(name, path) != path:
+                received = f"{found[name]} and {path}"
+                raise BadInput(f"two files define the {kind} {name}", received=received, hint="give one another name")
+    return dict(sorted(found.items()))
 
 
 @cache
 def _names_in(path: Path, kind: str) -> Sequence[str]:
     """Return the names that a file defines: the keys of its table, or its own name where it has none."""
     table = f"{OBJECTS[kind]}S"
-    for statement in ast.parse(path.read_bytes()).body:
+    try:
+        statements = ast.parse(path.read_bytes()).body
+    except (SyntaxError, ValueError):
+        return (path.stem,)  # whoever loads it says what is wrong
+    for statement in statements:
         match statement:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict(keys=keys))

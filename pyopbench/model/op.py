@@ -65,7 +65,7 @@ class Op:
         tensor_gradient: the gradient in TensorFlow ops, in the form of `numpy_gradient`.
         kernel: C++ source of a custom op, in the form that `pyopbench.ops.kernels.register` describes.
         largest: for a body that is slow by design (a loop over elements), the largest size it is measured at.
-        refused: variants that pyopbench cannot write for this op, each with the reason: to find that out takes seconds.
+        not_ported: variants that cannot be written for this op, each with the reason: to find that out takes seconds.
     """
 
     name: str  # of the file that defines the op, and the key everywhere
@@ -85,7 +85,7 @@ class Op:
     python: Body | None = None  # with Python control flow on tensors, for AutoGraph; None without control flow
     kernel: Path | None = None
     largest: Mapping[str, int] = field(default_factory=dict)
-    refused: Mapping[str, str] = field(default_factory=dict)
+    not_ported: Mapping[str, str] = field(default_factory=dict)
     # For each dtype the largest allowed error, relative to the largest magnitude of the reference.
     tolerance: Mapping[str, float] = field(default_factory=lambda: {"float32": 1e-5, "float64": 1e-12})
     own: Own | None = None

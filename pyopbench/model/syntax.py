@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import os
 import shutil
 import subprocess
 import sys
@@ -266,9 +267,9 @@ def has_unpacked(call: ast.Call) -> bool:
     return any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords)
 
 
-def which_ruff() -> str | None:
-    """Return the Ruff of the shell, else that next to this Python; None where there is none."""
-    return shutil.which("ruff") or shutil.which("ruff", path=str(Path(sys.executable).parent))
+def which(program: str) -> str | None:
+    """Return the path of a program next to this Python, else that on PATH; None where there is none."""
+    return shutil.which(program, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
 
 
 def format_text(text: str) -> str:
@@ -276,7 +277,7 @@ def format_text(text: str) -> str:
 
     By the settings of no folder, so that a port has the same bytes wherever it is measured and written.
     """
-    ruff = which_ruff()
+    ruff = which("ruff")
     if ruff is None:
         return text
     command = [ruff, "format", "--isolated", "--no-cache", "--stdin-filename", "port.py", "-"]

@@ -199,8 +199,8 @@ def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
         return f"{variant.name} needs a {variant.body} body, and the op has none"
     if op.own is not None and op.own.is_random and variant.is_attempt_for(op) and variant.name != "numba_op":
         return "the function draws random numbers, and a port would draw others, so they cannot be compared"
-    if variant.name in op.refused:
-        return op.refused[variant.name]
+    if variant.name in op.not_ported:
+        return op.not_ported[variant.name]
     if case.dtype not in op.dtypes:
         return f"the op supports only {', '.join(op.dtypes)}, not {case.dtype}"
     if (case.mode if case.threads is None else "call") not in variant.modes:

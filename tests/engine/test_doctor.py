@@ -19,7 +19,7 @@ from pyopbench.engine.doctor import FOR_REPORTS
 __all__ = ["call"]
 
 OF_WORKER = {"C++ kernels", "CUDA kernels", "GPU", "Numba"}
-PROGRAMS = {"git": "git version 2.39.5", "uv": "uv 0.13.8", "ruff": "ruff 0.17.5", "dask-scheduler": "1.2.3"}
+PROGRAMS = {"git": "git version 2.39.5", "uv": "uv 0.13.8", "ruff": "ruff 0.17.5", "dask": "1.2.3"}
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +64,7 @@ def test_a_machine_that_has_everything_lacks_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "name"), [("git", "git"), ("uv", "uv"), ("ruff", "Ruff"), ("dask-scheduler", "Dask")]
+    ("program", "name"), [("git", "git"), ("uv", "uv"), ("ruff", "Ruff"), ("dask", "Dask")]
 )
 def test_a_program_that_is_not_there_is_missing(program: str, name: str, programs: Path) -> None:
     (programs / program).unlink()

@@ -52,7 +52,7 @@ ALONG = {"sum", "argmax", "argmin"}
 STEPWISE = {"max", "min", "amax", "amin", "sum", "prod", "any", "all", "mean", "nanmax", "nanmin", "nansum"}
 """Those that several axes may be taken one after another of."""
 
-REDUCTIONS = {*ALONG, *STEPWISE, "std", "var", "median", "nanmean", "nanmedian"}
+REDUCTIONS = {*ALONG, *STEPWISE, "std", "var", "median", "nanmean", "nanmedian", "nanstd", "nanvar", "ptp"}
 
 
 def _reduced(name: str, names: Names, a: ast.expr, axis: ast.expr = NONE, *, keepdims: ast.expr = FALSE) -> Any:
@@ -153,7 +153,7 @@ def _histogram(
     if not names.are(bins, PYTHON):
         return None
     if isinstance(range, ast.Tuple | ast.List):
-        edges = tree("_evenly_spaced(*ENDS, BINS + 1)", ENDS=range.elts, BINS=bins)
+        edges = tree("_edges_between(*ENDS, BINS)", ENDS=range.elts, BINS=bins)
     elif range is NONE:
         edges = tree("_edges_of(X, BINS)", X=a, BINS=bins)
     else:
@@ -336,7 +336,7 @@ def made(node: ast.Call, names: Names) -> Any:
     return None if is_same else ast.Call(node.func, args, keywords)
 
 
-def _astype(names: Names, x: ast.expr, dtype: ast.expr, **options: ast.expr) -> Any:
+def _astype(names: Names, x: ast.expr, dtype: ast.expr, *more: ast.expr, **options: ast.expr) -> Any:
     """Return the conversion of an array, or that of a number, which has no `astype` for Numba."""
     text = "X.astype(DTYPE)" if names.are(x, ARRAY) else "DTYPE(X)"
     return tree(text, X=x, DTYPE=_dtype(dtype, names) or dtype)

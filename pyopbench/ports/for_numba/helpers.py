@@ -177,10 +177,16 @@ def _percentile_along(function, array, several, axis):
 def _edges_of(array, bins):
     """Return the edges of so many bins of one width between the smallest and the greatest element."""
     first, last = (array.min() * 1.0, array.max() * 1.0) if array.size > 0 else (0.0, 1.0)
+    return _edges_between(first, last, bins)
+
+
+@numba.njit
+def _edges_between(first, last, bins):
+    """Return the edges of so many bins of one width between two numbers."""
     if not (np.isfinite(first) and np.isfinite(last)):
         raise ValueError("the range is not finite")
     if first == last:
-        first, last = first - 0.5, last + 0.5
+        return _evenly_spaced(first - 0.5, last + 0.5, bins + 1)
     return _evenly_spaced(first, last, bins + 1)
 
 
@@ -193,8 +199,8 @@ def _histogram(array, edges, weights):
     for place in range(values.size):
         value = values[place]
         if edges[0] <= value <= edges[-1]:
-            at = min(int((value - edges[0]) * scale), last)
-            while edges[at] > value:  # rounding may miss by one
+            at = max(min(int((value - edges[0]) * scale), last), 0)
+            while edges[at] > value:  # rounding may miss
                 at -= 1
             while at < last and edges[at + 1] <= value:
                 at += 1

@@ -336,6 +336,8 @@ def np_points_in(tensor, places):
 
 def np_of_items(items, dtype):
     """Return a list as an array, which has one axis and this dtype if the list is empty."""
+    if tf.is_tensor(items):  # AutoGraph's `range`
+        return tf.cast(items, dtype)
     return tf.stack(items) if len(items) else tf.zeros([0], dtype)
 
 

@@ -123,6 +123,13 @@ row("np.imag", "val", "tf.math.imag({val})")
 
 # Reductions.
 
+
+def _expanded(given: Any) -> str | None:
+    """Return `np.expand_dims` of one axis."""
+    code, axis = given.code, given["axis"]
+    return None if code.rank(axis) else f"tf.expand_dims({code.tensor(given['a'], '')}, {code.write(axis)})"
+
+
 _REDUCED = "a axis dtype | keepdims"
 row("np.sum", _REDUCED, "tf.reduce_sum({a:result}, {axis=}, {keepdims=})")
 row("np.prod", _REDUCED, "tf.reduce_prod({a:result}, {axis=}, {keepdims=})")
@@ -160,7 +167,7 @@ row("np.reshape", "a *shape", "tf.reshape({a}, {shape:shape})")
 row("np.ravel np.flatten", "a", "tf.reshape({a}, [-1])")
 row("np.transpose", "a *axes", "tf.transpose({a}, {axes:shape})")
 row("np.swapaxes", "a axis1 axis2", "tf.experimental.numpy.swapaxes({a}, {axis1:written}, {axis2:written})")
-row("np.expand_dims", "a axis", "tf.expand_dims({a}, {axis=})")
+row("np.expand_dims", "a axis", _expanded)
 row("np.squeeze", "a axis", "tf.squeeze({a}, {axis=})")
 row("np.fliplr", "a", "tf.reverse({a}, axis=[1])")
 row("np.flipud", "a", "tf.reverse({a}, axis=[0])")

@@ -206,6 +206,10 @@ def write_return(code: Any, node: ast.Return) -> str | None:
     function = code.unit.node
     if node.value is None or not isinstance(function, ast.FunctionDef):
         return None
+    for one in ast.walk(node.value):
+        kinds = {seen.kind for seen in code.seen(one)} if isinstance(one, ast.Name) else set()
+        if {TENSOR, ARRAY} <= kinds and _is_written(function, one):
+            raise code.refusal(node, f"`{one.id}`, which the function writes to, is not always computed from an input")
     left = code.observed.leaves(code.source, function)
     if not code.decides(function):
         parts = [node.value, *getattr(node.value, "elts", ())]
@@ -219,6 +223,12 @@ def write_return(code: Any, node: ast.Return) -> str | None:
     if set(names) != set(left) or not all(dtypes):
         raise code.refusal(node, "the number of results, or their dtypes, depend on values")
     return f"return {', '.join(map(code.tensor, values, dtypes))}"
+
+
+def _is_written(function: ast.FunctionDef, name: ast.Name) -> bool:
+    """Does a function write to elements of an array that has a name?"""
+    targets = [one for one in ast.walk(function) if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)]
+    return any(isinstance(one.value, ast.Name) and one.value.id == name.id for one in targets)
 
 
 def _holds_number(seen: Seen) -> bool:

@@ -193,11 +193,13 @@ def test_histograms_are_those_of_numpy_also_at_the_edges(dtype: str) -> None:
     def body(x: Any) -> Any:
         all_of, limits = np.histogram(x, 7)
         within, of_range = np.histogram(x, bins=10, range=(0.1, 20.3))
-        return all_of, limits, within, of_range, np.histogram(x, 7, weights=x * 2)[0]
+        by_ends = np.histogram(x, bins=4, range=(x.min(), x.max()))
+        return all_of, limits, within, of_range, np.histogram(x, 7, weights=x * 2)[0], by_ends[0], by_ends[1]
 
     rng = np.random.default_rng(0)
     numbers = np.concatenate([np.arange(31) * 0.7, rng.uniform(0, 30, 500), rng.integers(0, 30, 50)]).astype(dtype)
     require_equal_to_numpy(body, numbers)
+    require_equal_to_numpy(body, np.full(6, 2, dtype))
 
 
 def test_of_several_nan_one_is_unique() -> None:

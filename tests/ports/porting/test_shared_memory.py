@@ -111,6 +111,9 @@ def test_an_array_with_two_names_is_refused_even_if_no_example_writes_to_one(lin
 
 
 SHARED = {
+    "a write that only smaller inputs reach": (
+        "y = x * 2\n    z = y\n    if len(x) < 3:\n        y += x\n    return z + y"
+    ),
     "two views": "y = x[:4]\n    z = x[3:]\n    y[y < 0] = 0\n    return z",
     "a name that is bound again in one branch only": (
         "y = x\n    if x[0] > 2:\n        y = y * 2\n    y[y < 0] = 0\n    return x"
@@ -144,6 +147,9 @@ SHARED = {
     "a part of a named tuple": "y, z = Pair(x, 1)\n    y[y < 0] = 0\n    return x",
     "a generator that is used later": "y = (z * 2 for z in [x])\n    x[x < 0] = 0\n    return next(y)",
     "a grid without copies": "y, z = np.meshgrid(x, x, copy=False)\n    x[x < 0] = 0\n    return y + z",
+    "a constant array that a helper writes to": (
+        "z, y = np.ones(6), x * 2\n    a = shift(z, z * 1)\n    b = shift(y, x)\n    return z * y * a * b"
+    ),
     "two arguments of a helper": "y = x[:2]\n    return shift(x, y)",
     "an array in a cache": "y = table()\n    y[x < 0] = 1\n    return y + table()",
     "rows that a helper writes to": (
@@ -181,6 +187,7 @@ NOT_SHARED = {
     ),
     "a result next to an array that is written to": "y = x * 1\n    z = shift(y, x)\n    return y, z, sum_of(y - 2)",
     "a result that is not used": "y = x * 1\n    shift(y, x)\n    cut(y)\n    return y",
+    "an array of a range that values end": "n = int(x.sum())\n    return np.array(range(n)) * 2.0",
     "parts that a generator copies": "y, z = (v * 1 for v in np.split(x, 2))\n    y[y < 0] = 0\n    return x, y, z",
 }
 
