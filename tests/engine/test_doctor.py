@@ -63,9 +63,7 @@ def test_a_machine_that_has_everything_lacks_nothing() -> None:
     assert all(check.found for check in doctor.examine().checks if check.name not in OF_WORKER)
 
 
-@pytest.mark.parametrize(
-    ("program", "name"), [("git", "git"), ("uv", "uv"), ("ruff", "Ruff"), ("dask", "Dask")]
-)
+@pytest.mark.parametrize(("program", "name"), [("git", "git"), ("uv", "uv"), ("ruff", "Ruff"), ("dask", "Dask")])
 def test_a_program_that_is_not_there_is_missing(program: str, name: str, programs: Path) -> None:
     (programs / program).unlink()
     assert lacking() == {name}

@@ -68,4 +68,5 @@ OP = Op(
     tensor_gradient=tensor_gradient,
     kernel=KERNELS / "determinant.cc",
     tolerance=TOLERANCE,
+    not_ported={"numba_op": "np.linalg of Numba takes one matrix, not several"},
 )

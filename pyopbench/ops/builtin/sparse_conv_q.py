@@ -222,5 +222,9 @@ OP = Op(
     python=python_body,
     kernel=KERNELS / "sparse_conv_q.cc",
     largest={"python": LARGEST_LOOP},
+    not_ported={
+        "numba_op": "Numba does not compile its loop over a list of lists",
+        **dict.fromkeys(("traced", "traced_xla"), "its loop over a list of values has no counterpart in TensorFlow"),
+    },
     tolerance=TOLERANCE,
 )
