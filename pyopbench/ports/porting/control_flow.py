@@ -206,9 +206,8 @@ def write_return(code: Any, node: ast.Return) -> str | None:
     function = code.unit.node
     if node.value is None or not isinstance(function, ast.FunctionDef):
         return None
-    for one in ast.walk(node.value):
-        kinds = {seen.kind for seen in code.seen(one)} if isinstance(one, ast.Name) else set()
-        if {TENSOR, ARRAY} <= kinds and _is_written(function, one):
+    for one in (name for name in ast.walk(node.value) if isinstance(name, ast.Name)):
+        if {TENSOR, ARRAY} <= {seen.kind for seen in code.seen(one)} and _is_written(function, one):
             raise code.refusal(node, f"`{one.id}`, which the function writes to, is not always computed from an input")
     left = code.observed.leaves(code.source, function)
     if not code.decides(function):
