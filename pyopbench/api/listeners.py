@@ -156,7 +156,8 @@ def follow(begun: OpenRun, judging: Judging, listener: Listener) -> EndedLine | 
     if ended.by == "budget":
         settings = begun.plan.settings
         limit = f" of at most {settings.launches}" if settings.launches < UNLIMITED else ""
-        listener.say(f"the budget of {settings.budget_seconds or 0:g} s is spent after {ended.launch}{limit} launches")
+        budget = formatting.duration(settings.budget_seconds or 0)
+        listener.say(f"ended after {ended.launch}{limit} launches: no more fit into the budget of {budget}")
     return ended
 
 
