@@ -240,7 +240,7 @@ def _resumable(folder: Path) -> Iterator[None]:
 def op_in_words(op: Op, inputs: Inputs, folder: Path) -> tuple[str, list[str]]:
     """Return the name of an op on the command line, and its inputs as `--input` takes them.
 
-    Files to ship are written into `folder`.
+    Files to ship are written into `FOLDER` in `folder`, the folder of the run.
     """
     words = _inputs_in_words(inputs, folder / FOLDER)
     if isinstance(op, (str, Path)):
