@@ -43,14 +43,14 @@ PLACEABLE_FORMS = ("map", "port", "processes")
 """Forms of arrangements that a patch can make."""
 
 EFFORTS = {"map": 0, BRIDGE: 1, GRAPH_BODY: 2, "traced": 3, "numba_op": 4}
-"""Variant or form -> rank of how much it changes the program and has to be kept up, least first."""
+"""Variant or form -> rank of the change to the program and of its upkeep, smallest first."""
 LARGEST_EFFORT = 5
 
 MOST_TRIED = 4
 """At most so many candidates of a callback are tried in the program."""
 
 PORT_OVERLAP = 0.75
-"""The share of a port's own time that adds to a step, as far as is known: some of its ops run next to others."""
+"""The share of a port's own time that adds to a step, an estimate: some of its ops run in parallel with others."""
 
 NO_WORD = re.compile(r"\W+")
 
@@ -143,10 +143,10 @@ def current_key(callback: Callback) -> str:
 
 
 def unmeasured_candidates(callback: Callback, *, is_measured: bool) -> tuple[Candidate, ...]:
-    """Return what is cheap enough to be tried without a measurement.
+    """Return the candidates that are cheap enough to try without a measurement.
 
-    That is parallel calls of a map, and `numpy_function` for a `py_function` if nothing of it is measured; in a
-    pipeline both at once.
+    These are parallel calls of a map, and `numpy_function` for a `py_function` none of whose candidates was measured;
+    in a pipeline, the two together.
     """
     found = []
     if callback.stage is not None and callback.stage.parallel != AUTOTUNE and is_placeable(callback, PARALLEL_MAP):

@@ -64,7 +64,8 @@ class Tools:
 class Attempt:
     """One attempt: everything that its stages share.
 
-    `recorded_steps` is after how many steps later runs are ended; None if the recording was not ended by its time.
+    `recorded_steps` is the number of steps after which later runs are ended; None if the recording was not cut short
+    by its time.
     """
 
     def __init__(self, program: Program, folder: Path, options: Options, listener: Listener, tools: Tools) -> None:
@@ -123,7 +124,7 @@ class Attempt:
         return self.run_copy(place / "parts", asked, {}, doing)
 
     def run_copy(self, parts: Path, asked: Asked, change: Mapping[str, bytes], doing: str) -> tuple[Run, Path]:
-        """Run the program in a copy of its folder, and return also the path of that, by which it reports its files.
+        """Run the program in a copy of its folder; return also the copy's path, by which the program reports its files.
 
         `change` has the files that are changed or added in the copy, by their paths in it; `parts` is the folder for
         what the run writes, and `doing` is shown meanwhile.

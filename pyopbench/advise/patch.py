@@ -33,7 +33,7 @@ class Placement:
         line: of the call in the user's file.
         body: the name of the function that is called back.
         module, function: the names of the port's module, next to the user's file, and of the port in it.
-        call: how the program calls it: inputs that are no tensors are converted, outputs become a list.
+        call: how the program calls it: inputs that are not tensors are converted, outputs become a list.
         port_dtypes: that the port returns.
         stops_gradient: does the callback have no gradient here, so that the port must not have one either?
         takes_list: does the function take a list of inputs and return a list of outputs, as that of an arrangement?
@@ -69,7 +69,7 @@ class MapChange:
 
 
 def replace_callbacks(code: bytes, placements: Sequence[Placement], maps: Sequence[MapChange] = ()) -> bytes:
-    """Return a source with ports in place of its callbacks, each of another line, and with changed `Dataset.map` calls.
+    """Return a source with ports in place of callbacks on different lines, and with changed `Dataset.map` calls.
 
     Raises:
         CannotPlace: a callback or its `Dataset.map` is not found or cannot be changed.
@@ -271,7 +271,7 @@ def _tensorflow(source: ProgramSource, call: ast.Call | None, node: ast.AST) -> 
 
 
 def patch_text(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
-    """Return a patch that `git apply` takes, from files by path from the root to what they are to be.
+    """Return a patch for `git apply`, from the contents of files by their path from the root.
 
     New files are not in `before`.
     """

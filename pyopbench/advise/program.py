@@ -195,7 +195,7 @@ class Run:
 
 
 def run_program(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
-    """Run a program in a copy of its folder to its end, or until it is ended; a `BadInput` if it cannot be started.
+    """Run a program in a copy of its folder until it ends or is ended; raises `BadInput` if it cannot be started.
 
     `parts` is a new folder for what its processes write about themselves.
     """

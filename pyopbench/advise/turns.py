@@ -78,7 +78,7 @@ def unit_of(elements: float) -> Unit:
 
 
 def estimate_saving(before: Sequence[Run], after: Sequence[Run], confidence: float = CONFIDENCE) -> Realised:
-    """Return how much time a change saves, from runs before and after it, those of the same number next to each other.
+    """Return how much time a change saves, from runs before and after it, which are paired in their order.
 
     Each run gives one number, of which the logs are compared. The interval is Student's over the differences in pairs,
     because a machine that becomes slower or faster over minutes affects both runs of a pair.
@@ -142,7 +142,7 @@ def _difference(what: str, place: str, before: object, after: object) -> str:
 
 
 def differences(before: Sequence[Run], after: Sequence[Run], *, is_random: bool = False) -> list[str]:
-    """Return what a program computes or prints otherwise after a change, beyond what differs from run to run.
+    """Return what a program computes or prints differently after a change, beyond what differs from run to run.
 
     There is at least one run of each side; two or more show what differs from run to run. If `is_random`, each run of a
     side has its own seeds. Then single losses differ, and the means over a run of all losses with the same name are

@@ -23,7 +23,7 @@ from pyopbench.store.run import OpenRun
 from pyopbench.store.types import EndedLine
 
 LONGEST_CASE = 26
-"""Characters of what is being measured; with it the time left fits a terminal of 80 columns."""
+"""Most characters of the name of a case, so that the time left fits into 80 columns."""
 REDRAWS_PER_SECOND = 2
 """The parent shares the cores with what is measured."""
 SECONDS_BETWEEN_LINES = 30.0

@@ -35,16 +35,16 @@ from pyopbench.ports.extract.extraction import Extraction
 from pyopbench.store.run import OpenRun, is_run, open_run, require_new
 
 Op: TypeAlias = Callable[..., Any] | str | Path
-"""A function, or what names an op on the command line."""
+"""A function, or the name of an op as on the command line."""
 Inputs: TypeAlias = Sequence[Any] | Mapping[str, Any] | npt.NDArray[Any] | None
-"""Example arguments: those by position, or those by name."""
+"""Example arguments, by position or by name."""
 
 FOLDER = "op"
-"""Of the run's folder: what is shipped with the op."""
+"""The folder in that of the run for the files that are shipped with an op."""
 WAY_OUT = "put the function and what it uses into a .py file, import it from there, and measure that"
 
 MOST_CHARACTERS = 10_000
-"""Of an example that is written on a command line, which has a limit of its own."""
+"""Longest example on a command line, whose length is limited."""
 
 
 def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
@@ -233,14 +233,14 @@ def _resumable(folder: Path) -> Iterator[None]:
 
 
 # A function and its example arguments become words of a command line, so that an op from Python takes the same path as
-# one named in a shell. What has no name there gets one in the folder of the run: arrays as .npy files, and the source
-# of a function of `__main__`.
+# one named in a shell. Values without a name there are stored in the folder of the run: arrays as .npy files, and the
+# source of a function of `__main__`.
 
 
 def op_in_words(op: Op, inputs: Inputs, folder: Path) -> tuple[str, list[str]]:
-    """Return what names an op on the command line, and its inputs as `--input` takes them.
+    """Return the name of an op on the command line, and its inputs as `--input` takes them.
 
-    What has to be shipped is written into a folder in that of the run.
+    Files to ship are written into `FOLDER` in `folder`, the folder of the run.
     """
     words = _inputs_in_words(inputs, folder / FOLDER)
     if isinstance(op, (str, Path)):
@@ -276,7 +276,7 @@ def _name_of(value: object) -> str:
 
 
 def _source_of(op: Callable[..., Any], arguments: int) -> tuple[bytes, str]:
-    """Return a module that holds a function and all that it uses, and its name there."""
+    """Return the source of a module with a function and all that it uses, and the function's name there."""
     extraction = Extraction()
     try:
         extraction.add(op, arguments=arguments)
@@ -326,7 +326,7 @@ def _value_in_words(value: Any, folder: Path, name: str) -> str:
 
 
 def _ship(content: bytes, folder: Path, stem: str, suffix: str) -> Path:
-    """Write a file that is named by its content: what changed is another file, and the one that was measured stays."""
+    """Write a file that is named by its content, so a changed function never replaces the one that was measured."""
     path = folder / f"{stem}{hashlib.sha256(content).hexdigest()[:12]}{suffix}"
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(path, content)

@@ -216,7 +216,7 @@ def read(
 
     Raises:
         BadInput: there are no such results, or an argument is out of range.
-        NothingMeasured: they hold no sample.
+        NothingMeasured: they have no sample.
 
     >>> pyopbench.read("results/reference").decisions  # doctest: +SKIP
     """

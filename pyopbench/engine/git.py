@@ -1,4 +1,4 @@
-"""Git, asked about the user's repository: where an op is from, the commits that are named, and worktrees of them."""
+"""Asks git about the user's repository: where an op is from, the commits that are named, and worktrees of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LEGAL = f"a commit, branch or tag; or {WORKTREE}"
 
 
 def ask(folder: Path, *arguments: str) -> str | None:
-    """Return what git prints in a folder, without space around it; None where it fails or is not there."""
+    """Return what git prints in a folder, without space around it; None if git fails or is not installed."""
     try:
         return require(folder, *arguments, what="git fails")
     except BadInput:
@@ -149,7 +149,7 @@ def resolve(repository: Path, asked: Sequence[str]) -> list[Revision]:
 
 
 def _commit(repository: Path, text: str) -> str:
-    """Return the hash of what names a commit; raises `BadInput` if nothing is named so."""
+    """Return the hash of the commit that a text names; raises `BadInput` if there is none."""
     is_option = text.startswith("-") or not text.strip()
     commit = None if is_option else ask(repository, "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}")
     if commit is None or not re.fullmatch("[0-9a-f]{40,64}", commit):

@@ -262,7 +262,7 @@ class Launch:
         return [group for group in groups if self.rounds.get(group, 0) < most and self.work.cases(group)]
 
     def fileno(self) -> int:
-        """Return the descriptor that is readable when the worker has said something."""
+        """Return the descriptor that is readable when the worker has sent a line."""
         assert self._worker is not None
         return self._worker.fileno()
 
@@ -384,5 +384,5 @@ class Launch:
 
 
 def line_of_answer(kind: type[L], answer: Mapping[str, Any], **known: Any) -> L:
-    """Build a line from a worker's answer, whose other keys are ignored, and from `known`."""
+    """Build a line from `known` and a worker's answer; keys of the answer that the line does not have are ignored."""
     return convert({**answer, **known}, kind, "the worker's answer")

@@ -293,7 +293,7 @@ def costs_of(sides: Sequence[Side]) -> dict[str, int]:
 
 
 def balance(costs: Mapping[str, int], many: int, seed: int) -> list[list[str]]:
-    """Deal units out to parts, the most expensive first: no two parts differ by more than that one costs.
+    """Deal units out to parts, the most expensive first: no two parts differ by more than its cost.
 
     Units of equal cost are drawn in random order.
     """

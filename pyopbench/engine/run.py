@@ -219,7 +219,7 @@ class _Loop:
         return warm
 
     def _plan_batch(self) -> list[Launch]:
-        """Return the launches of a batch by number, as compared: a group gets one that it lacks on any side."""
+        """Return the launches of a batch by number. A group that needs one on any side gets it on all sides."""
         first = 1 + max((number for work in self._works for number in work.launches), default=-1)
         # Of pipelines, the first launch alone shows which arrangements are far from the best.
         most = 1 if any(work.is_in_pipeline and not work.launches for work in self._works) else MOST_WORKERS
@@ -404,7 +404,7 @@ def _turns(batch: Sequence[Launch], rng: random.Random) -> dict[str, list[Launch
 
 
 def _in_blocks(items: Sequence[T], block_of: Callable[[T], object], rng: random.Random) -> list[T]:
-    """Return items in random order, those of one block right after one another."""
+    """Return items in random order, with those of a block together."""
     ranks = {block: rng.random() for block in dict.fromkeys(map(block_of, items))}
     return sorted(items, key=lambda item: (ranks[block_of(item)], rng.random()))
 

@@ -83,12 +83,12 @@ class Worker:
         own: OwnOps = NO_OWN_OPS,
         hides_gpu: bool = False,
     ) -> None:
-        """Start the process, which imports TensorFlow; raises `WorkerLost` if it is waited for and does not come up.
+        """Start the process, which imports TensorFlow; raises `WorkerLost` if it is waited for and fails to start.
 
         Args:
             timeout_seconds: longest silence within a request, in seconds.
             python: the interpreter that has the TensorFlow; this one if None.
-            waits: until it has come up? Else `answer` returns that first.
+            waits: return only when it is up? If not, the first `answer` says that it is.
             checkout: the files of the revision to measure; None for the working tree.
             own: the own ops of the run, which are sent with the first request.
             hides_gpu: is the worker for the CPU alone?
@@ -140,7 +140,7 @@ class Worker:
                 raise
 
     def fileno(self) -> int:
-        """Return the descriptor that is readable when the worker has said something, or has ended."""
+        """Return the descriptor that is readable when the worker has sent a line, or has ended."""
         assert self._process.stdout is not None
         return self._process.stdout.fileno()
 
@@ -266,9 +266,9 @@ Item = TypeVar("Item")
 def ask_each(
     asked: Iterable[tuple[Item, Mapping[str, Any]]], start: Callable[[], Worker], first: Worker | None = None
 ) -> Iterator[tuple[Item, dict[str, Any]]]:
-    """Yield each item with the answer to its request: `failure` where its worker was lost, after which another starts.
+    """Yield each item with the answer to its request, or with a `failure` if its worker was lost; then another starts.
 
-    `first` is a worker that is up already; it is ended as all are. Raises `WorkerLost` if one does not start.
+    `first` is a worker that is up already; it is ended like the others. Raises `WorkerLost` if one does not start.
     """
     worker = first
     try:

@@ -43,7 +43,7 @@ def usual_gradients(catalogue: Catalogue, variant: str) -> list[str]:
 
 
 def label_of(catalogue: Catalogue, variant: str, gradient: str) -> str:
-    """Return the label of a case, as frames and reports hold it."""
+    """Return the label of a case, as in frames and reports."""
     return make_label(variant, gradient, usual_gradients(catalogue, variant))
 
 

@@ -210,7 +210,7 @@ class Failure:
 
 
 def make_label(variant: str, gradient: str, gradients: Sequence[str]) -> str:
-    """Return the label of a case: its variant, and after a `+` its gradient if that is not the usual, the first."""
+    """Return the label of a case: its variant, and after a `+` its gradient unless that is the first, the usual one."""
     is_usual = gradient == NO_GRADIENT or list(gradients[:1]) == [gradient]
     return variant if is_usual else f"{variant}+{gradient}"
 
@@ -223,6 +223,6 @@ def variant_in(label: str) -> str:
 HOST, DEVICE = "host", "device"
 """Where the memory of a tensor can be."""
 Route: TypeAlias = tuple[str, str]
-"""From where to where: the place of the inputs of a call, and the place where its result is used."""
+"""Where the inputs of a call are, and where its result is used."""
 ROUTES: tuple[Route, ...] = ((HOST, HOST), (HOST, DEVICE), (DEVICE, HOST), (DEVICE, DEVICE))
 """Every route, in the order of tables."""

@@ -1,8 +1,8 @@
-"""Child processes that end with their parent and with all that they have started, and that say which case they are at.
+"""Child processes that end with their parent and all that they have started, and that name the case they are at.
 
-What says it is memory that a worker shares with its parent, written before each block, by no system call. A line
-through the pipe costs some ten microseconds, wakes the parent and leaves caches cold, which the first call of the block
-that follows would pay for. Nobody reads the memory until the worker has gone silent or ended.
+Before each block, a worker writes the case into memory that it shares with its parent, without a system call. A line
+through the pipe would take some ten microseconds, wake the parent and leave caches cold, so the first call of the next
+block would be slower. Nobody reads the memory until the worker has gone silent or ended.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ def end_group(group: int) -> None:
 
 
 class Marker:
-    """Holds the id of one case, or nothing, in the memory of an open file of `MARKER_BYTES` bytes."""
+    """The id of one case, or nothing, in the memory of an open file of `MARKER_BYTES` bytes."""
 
     def __init__(self, file: int = -1) -> None:
-        """Share the memory of the file of a number; without one, share it with nobody."""
+        """Share the memory of the file with this descriptor; with -1, share it with nobody."""
         self._memory = mmap.mmap(file, MARKER_BYTES)
 
     @classmethod
     def inherited(cls, environment: Mapping[str, str]) -> Marker:
-        """Return the marker that a parent has handed over, or one of its own where there is no such parent."""
+        """Return the marker that a parent has handed over, or one that nobody shares if there is no such parent."""
         return cls(int(environment.get(MARKER_VARIABLE, "-1")))
 
     def set(self, case: str) -> None:
-        """Say that the worker is at a case, or at none if it is empty."""
+        """Note that the worker is at a case, or at none if it is empty."""
         self._memory[:] = case.encode()[:MARKER_BYTES].ljust(MARKER_BYTES, b"\0")
 
     def get(self) -> str | None:

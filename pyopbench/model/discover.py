@@ -28,7 +28,7 @@ PATH_VARIABLE = "PYOPBENCH_PATH"
 CONTROLS = OPS / "controls"
 """A folder for that variable: variants whose difference from another one is known, for `pyopbench certify`."""
 PLACES = {"ops": BUILTIN, "variants": OPS / "variants"}
-"""Kind -> the folder of the package that defines what there is of it."""
+"""Kind -> the folder in the package with its files."""
 OBJECTS = {"ops": "OP", "variants": "VARIANT"}
 """Kind -> what a file calls the one that it defines; with an s, the table of several."""
 
@@ -48,12 +48,12 @@ def find(kind: str) -> dict[str, Path]:
 
 @cache
 def _names_in(path: Path, kind: str) -> Sequence[str]:
-    """Return the names that a file defines: the keys of its table, or its own name where it has none."""
+    """Return the names that a file defines: the keys of its table, or its own name if it has none."""
     table = f"{OBJECTS[kind]}S"
     try:
         statements = ast.parse(path.read_bytes()).body
     except (SyntaxError, ValueError):
-        return (path.stem,)  # whoever loads it says what is wrong
+        return (path.stem,)  # loading it raises an error
     for statement in statements:
         match statement:
             case (

@@ -17,7 +17,14 @@ EXIT_INTERRUPTED = 130
 
 LONGEST_REASON = 300
 
-UNTELLING = ("Graph execution error", "Detected at node", "Node: ", "in user code", "<stack traces", "Traceback (most")
+UNINFORMATIVE = (
+    "Graph execution error",
+    "Detected at node",
+    "Node: ",
+    "in user code",
+    "<stack traces",
+    "Traceback (most",
+)
 """Beginnings of lines in TensorFlow's messages that do not say what went wrong; nor do indented lines, which are
 stack traces."""
 
@@ -35,7 +42,7 @@ CHANGING = (
     (re.compile(r"\b(pyfunc_|PyopbenchDefun|PyopbenchGradient)\d+"), r"\1N"),
     (re.compile(r"\b0x[0-9a-f]+"), "0x…"),
 )
-"""Parts of messages that are numbered or placed anew in every process, and what stands for them."""
+"""Parts of messages that are numbered or placed anew in every process, and their replacements."""
 
 
 class PyopbenchError(Exception):
@@ -121,7 +128,7 @@ def describe_error(error: BaseException) -> str:
     """Return type and message of an error in one line that fits a table, without what differs from run to run."""
     if isinstance(error, PyopbenchError):
         return error.message
-    return shorten_reason(_telling_line(type(error).__name__, tidy(str(error))))
+    return shorten_reason(_informative_line(type(error).__name__, tidy(str(error))))
 
 
 def tidy(message: str) -> str:
@@ -136,10 +143,10 @@ def shorten_reason(text: str, end: str = "") -> str:
     return formatting.shorten(text, LONGEST_REASON - len(end)) + end
 
 
-def _telling_line(name: str, message: str) -> str:
+def _informative_line(name: str, message: str) -> str:
     lines = [line for line in message.splitlines() if line.strip()]
     quoted = [line.strip() for line in lines if QUOTED_EXCEPTION.match(line.strip())]
     if quoted:
         return quoted[0]
-    telling = [line for line in lines if not line[0].isspace() and not line.startswith(UNTELLING)] or lines[-1:]
-    return f"{name}: {telling[0].strip()}" if telling else name
+    informative = [line for line in lines if not line[0].isspace() and not line.startswith(UNINFORMATIVE)] or lines[-1:]
+    return f"{name}: {informative[0].strip()}" if informative else name

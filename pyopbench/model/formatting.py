@@ -90,7 +90,7 @@ def saved_at_least(saved: float | None, low: float | None) -> str:
 
 
 def points_saved(saved: float | None) -> str:
-    """Format what is saved as `points` do; noise makes it more than all where next to nothing is left."""
+    """Format a saving as `points` do, at most 100%: noise can make it more if next to nothing is left."""
     return points(saved if saved is None else min(saved, 1.0))
 
 

@@ -43,7 +43,7 @@ class Own:
 
     py_function: Body | None = None  # the body of the current `tf.py_function`, on eager tensors, without a NumPy body
     computes_on_arrays: bool = False
-    refused: Any = None  # the `CannotPort` for which there is no copy, although the body computes with arrays as well
+    refused: Any = None  # the `CannotPort` that prevents a copy, although the body computes with arrays as well
     tried: frozenset[str] = frozenset()  # bodies that nobody wrote for this op, so that their failure is no error
     fixed_sizes: bool = False  # it exists only at `Op.sizes`, because its inputs are examples
     is_random: bool = False  # the body draws random numbers, so that it is seeded before each call
@@ -65,7 +65,7 @@ class Op:
         tensor_gradient: the gradient in TensorFlow ops, in the form of `numpy_gradient`.
         kernel: C++ source of a custom op, in the form that `pyopbench.ops.kernels.register` describes.
         largest: for a body that is slow by design (a loop over elements), the largest size it is measured at.
-        not_ported: variants that cannot be written for this op, each with the reason: to find that out takes seconds.
+        not_ported: variants that cannot be written for this op, each with the reason: finding it out takes seconds.
     """
 
     name: str  # of the file that defines the op, and the key everywhere

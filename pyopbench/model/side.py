@@ -85,8 +85,8 @@ def combine_environments(
 
 
 # The files of a revision stand in for the user's repository, as the place where a worker finds what it imports. A path
-# in the working tree is moved to the same place in the checkout. The worker gets to know of it by an environment
-# variable, so that it can refuse what was imported from the working tree all the same.
+# in the working tree is moved to the same place in the checkout. An environment variable names the working tree to the
+# worker, which then refuses modules that were imported from it all the same.
 
 
 def is_installed(path: Path) -> bool:

@@ -164,7 +164,7 @@ def free_names(node: ast.AST, scopes: tuple[Scope, ...] = ()) -> Iterator[ast.Na
 
 
 def _parts_of_scope(node: ast.AST) -> tuple[list[ast.AST], list[ast.AST]]:
-    """Return what of a function, class or comprehension is evaluated outside of it, and what inside.
+    """Return the parts of a function, class or comprehension that are evaluated outside of it, and those inside.
 
     Any other node is no scope of its own.
     """
@@ -182,7 +182,7 @@ def _parts_of_scope(node: ast.AST) -> tuple[list[ast.AST], list[ast.AST]]:
 
 
 def root_of(node: ast.AST) -> ast.AST:
-    """Return the expression at which one of attributes begins, `a` of `a.b.c`."""
+    """Return the expression with which a chain of attributes begins, `a` of `a.b.c`."""
     while isinstance(node, ast.Attribute):
         node = node.value
     return node
@@ -273,9 +273,9 @@ def which(program: str) -> str | None:
 
 
 def format_text(text: str) -> str:
-    """Return a text as Ruff formats it by default; as it is where there is no Ruff.
+    """Return a text as Ruff formats it by default, or unchanged if there is no Ruff.
 
-    By the settings of no folder, so that a port has the same bytes wherever it is measured and written.
+    Settings of folders are ignored, so that a port has the same bytes wherever it is measured and written.
     """
     ruff = which("ruff")
     if ruff is None:

@@ -116,7 +116,7 @@ def _describe_op(op: Op) -> dict[str, Any]:
         "sizes": list(op.sizes),
         "quick_sizes": list(op.quick_sizes),
         "size_unit": op.size_unit,
-        # The bodies that ports are made from without anybody writing them.
+        # The bodies that pyopbench generates ports from.
         **({"own": True, "tried": sorted(op.own.tried) if op.is_on_tensors else ["numpy"]} if op.own else {}),
     }
 

@@ -207,7 +207,7 @@ class NumbaOp:
         kind = repr((Path(__file__).read_bytes(), body, signature, self.outputs, bool(self.gradient))).encode()
         name = f"PyopbenchPort>Numba_{body.encode('ascii', 'ignore').decode()}_{hashlib.sha256(kind).hexdigest()[:12]}"
         with self.lock:
-            if op_def_registry.get(name) is None:  # else by another thread, or by another module of this file
+            if op_def_registry.get(name) is None:  # not yet registered by another thread or module
                 self.add_op(name, signature)
         return name
 

@@ -1,4 +1,4 @@
-"""A user's body and what stands around it: another body in its place, its functions changed, and what it calls."""
+"""A user's body and its wrappers: another body in its place, its functions changed, and what it calls."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def instrument(
     """Return a body of an extracted module that runs changed copies of the functions of that module.
 
     Args:
-        body: the user's function, or what stands around it and gives it its arguments.
+        body: the user's function, or a wrapper that passes it its arguments.
         change: returns the file of a function, and the definition that it is replaced by; None if it stays as it is.
         names: what the new definitions need besides the globals of the module.
     """

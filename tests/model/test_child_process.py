@@ -1,4 +1,4 @@
-"""What a worker and its parent share to know which case is being timed."""
+"""The memory that a worker and its parent share to know which case is being timed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine has a name in results, which says nothing of it, and cores that may be used."""
+"""A machine has a name in results, which reveals nothing about it, and cores that may be used."""
 
 from __future__ import annotations
 

@@ -71,8 +71,8 @@ def test_many_decisions_have_a_row_for_each_op_and_a_note_for_all():
     columns, rows = answers_of(judged)
     assert columns == ("op", "dtype", "inference", "saves", "training", "saves")
     assert len(rows) == 13
-    told = (made[0].answer.text(), f"≥ {formatting.points_saved(made[0].saved_low)}")
-    assert rows[0] == ("op_0", made[0].dtype, *told, *told)
+    texts = (made[0].answer.text(), f"≥ {formatting.points_saved(made[0].saved_low)}")
+    assert rows[0] == ("op_0", made[0].dtype, *texts, *texts)
     assert rows[-1] == ("op_0", "float64", undecided.answer.text(), MISSING, MISSING, MISSING)
     assert standing_text(judged.decisions) == "Of 25 answers, 1 is undecided and 25 differ by size"
     assert standing_text(judged.decisions) in notes_of(judged)

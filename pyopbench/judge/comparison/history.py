@@ -96,7 +96,7 @@ def _value_on(axis: Axis, run: Run) -> str:
 
 
 def _seconds(date: str) -> float:
-    """Return a date as seconds since 1970, in UTC if it has no time zone; what is no date comes first."""
+    """Return a date as seconds since 1970, in UTC if it has no time zone; anything else comes first."""
     try:
         found = datetime.fromisoformat(date.replace("Z", "+00:00"))  # Python 3.10 does not read the Z
         return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp()

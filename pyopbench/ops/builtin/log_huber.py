@@ -165,6 +165,7 @@ OPS = {
         tensor_gradient=tensor_gradient,
         python=loss,
         kernel=KERNEL,
+        not_ported={"numba_op": "its gradient asks a number for its dtype, which Numba does not compile"},
     ),
     "log_huber_elementwise": Op(
         name="log_huber_elementwise",

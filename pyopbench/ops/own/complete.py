@@ -342,10 +342,10 @@ def seeded(body: Body, statement: str) -> Body:
 
 
 def require_same(first: Sequence[Any], second: Sequence[Any], *, is_seeded: bool) -> None:
-    """Look whether two calls of a body with the same inputs gave the same outputs.
+    """Check that two calls of a body with the same inputs gave the same outputs.
 
     Raises:
-        BadInput: they did not; with the way out.
+        BadInput: they did not; its hint says what to do.
     """
     for place, (one, other) in enumerate(zip(first, second, strict=True)):
         apart = _apart(as_array(one), as_array(other))

@@ -1,6 +1,6 @@
-"""Calls that Numba has no version of, or none for some of their arguments.
+"""Rules for calls that Numba does not compile, or not with some of their arguments.
 
-A rule has the parameters of the function that it is for, as far as it knows them. A call with others stays.
+A rule has those parameters of its function that it supports. A call with others stays.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NONE, FALSE, ZERO, CONSTANT = ast.Constant(None), ast.Constant(value=False), ast
 FLOAT = tree("np.float64")
 
 
-def called(node: ast.Call, names: Names) -> Any:
+def replace_call(node: ast.Call, names: Names) -> Any:
     """Return a replacement for a call of a function of NumPy's or Python's, or of a method, that has a rule here."""
     name, args = names.called(node)
     ufunc, _, method = name.rpartition(".")
@@ -320,7 +320,7 @@ WITH_DTYPE = SHAPED | {"np.array", "np.asarray", "np.empty_like", "np.zeros_like
 """Functions that take a dtype by position."""
 
 
-def made(node: ast.Call, names: Names) -> Any:
+def replace_creation(node: ast.Call, names: Names) -> Any:
     """Return a replacement for a call of NumPy's with a list as shape, or with a dtype of Python's or as text."""
     name = name_of(names.value_of(node.func))
     if not name.startswith("np."):
@@ -393,4 +393,4 @@ RULES: dict[str, Callable[..., Any]] = {
     "float": lambda names, x: names.dtype(x) == "float32" and cast("float64", x),
     "reversed": _reversed,
 }
-"""The rules by the function that they are for."""
+"""Function -> its rule."""

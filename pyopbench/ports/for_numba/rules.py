@@ -99,7 +99,7 @@ def _masked(node: ast.Subscript, names: Names) -> list[ast.expr] | None:
 
 
 RULES: dict[type[ast.AST], tuple[Callable[[Any, Names], Any], ...]] = {
-    ast.Call: (calls.called, calls.made, numbers.of_numbers),
+    ast.Call: (calls.replace_call, calls.replace_creation, numbers.of_numbers),
     ast.Subscript: (picked, index_of_list),
     ast.BinOp: (product, numbers.operation),
     ast.UnaryOp: (numbers.sign,),

@@ -399,14 +399,14 @@ def np_remainder(x, y):
 
 
 def np_left_shift(x, y):
-    """Return integers with their bits moved up; 0 from as many places on as there are bits."""
+    """Return integers with their bits moved up by y; 0 if y is at least their number of bits."""
     beyond = (y < tf.zeros((), y.dtype)) | (y >= tf.constant(8 * x.dtype.size, y.dtype))
     found = tf.bitwise.left_shift(x, tf.where(beyond, tf.zeros((), y.dtype), y))
     return tf.where(beyond, tf.zeros((), x.dtype), found)
 
 
 def np_right_shift(x, y):
-    """Return integers with their bits moved down; 0 or -1 from as many places on as there are bits."""
+    """Return integers with their bits moved down by y; 0 or -1 if y is at least their number of bits."""
     beyond = (y < tf.zeros((), y.dtype)) | (y >= tf.constant(8 * x.dtype.size, y.dtype))
     found = tf.bitwise.right_shift(x, tf.where(beyond, tf.zeros((), y.dtype), y))
     zero = tf.zeros((), x.dtype)

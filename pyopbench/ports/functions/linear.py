@@ -61,7 +61,7 @@ def np_rfft(a, n=None, axis=-1):
 
 @helper("np.correlate", a="common", v="common")
 def np_correlate(a, v, mode="valid"):
-    """Return the sums of products of one vector with each part of the other, which is not the longer one."""
+    """Return the sums of products of v with each part of a of its length; v is not longer than a."""
     length, size = np_known_size(a, 0), np_known_size(v, 0)
     if mode not in ("full", "same", "valid") or not 0 < size <= length or a.dtype == tf.bool:
         raise NotImplementedError(f"is not supported for mode={mode!r} and {length} and {size} {a.dtype.name}")

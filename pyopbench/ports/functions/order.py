@@ -138,7 +138,7 @@ def np_at(ordered, places):
 
 
 def np_percentiles(a, q, axis, keepdims, skips_nan):
-    """Return what is at percentages, known before the graph runs, of the way through the ascending elements.
+    """Return percentiles of the elements. The percentages q are known before the graph runs.
 
     A percentage that is a number has the precision of the elements, as in NumPy.
     """

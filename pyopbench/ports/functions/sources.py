@@ -1,4 +1,4 @@
-"""The source of the functions that written code calls, with what they need of each other."""
+"""The source of the functions that ports call, and of those that these call."""
 
 from __future__ import annotations
 

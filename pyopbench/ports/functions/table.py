@@ -205,7 +205,7 @@ SECOND = (
     "abs", "mod", "true_divide", "concat", "permute_dims", "conj", "acos", "acosh", "asin", "asinh", "atan", "atan2",
     "atanh", "pow", "bitwise_invert", "bitwise_not", "bitwise_left_shift", "bitwise_right_shift",
 )  # fmt: skip
-"""Names for what is known under another one."""
+"""Aliases of names in the table."""
 
 
 def name_of(value: Any) -> str:
@@ -219,6 +219,6 @@ def name_of(value: Any) -> str:
     if isinstance(ufunc, np.ufunc):  # its method
         return f"{name_of(ufunc)}.{value.__name__}"
     module, name = str(getattr(value, "__module__", "") or ""), str(getattr(value, "__name__", ""))
-    if isinstance(value, np.ufunc):  # of which SciPy's have no module
+    if isinstance(value, np.ufunc):  # SciPy's have no module
         module = "scipy.special"
     return f"{module.split('._')[0]}.{name}" if module.startswith("scipy") and name else ""

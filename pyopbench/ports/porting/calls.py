@@ -162,7 +162,7 @@ def _dtype_by_rule(code: TypedCode, node: ast.expr, rule: str, together: Sequenc
         return np.result_type(*(np.asarray(one).dtype for one in together)).name
     if rule == OWN or (rule == FLOAT and own.kind in "fc"):
         return own.name
-    if own.kind == "c":  # of which a cast would lose the imaginary part
+    if own.kind == "c":  # a cast would lose its imaginary part
         raise code.refusal(node)
     return "float64" if rule == FLOAT else rule
 

@@ -20,7 +20,7 @@ DECIDING = (ast.If, ast.For, ast.While)
 
 
 def _left(code: TypedCode, name: str) -> Iterator[tuple[ast.stmt, set[Seen]]]:
-    """Yield the statements where branches of the graph join, each with what a name is behind it."""
+    """Yield the statements where branches of the graph join, each with what a name is after it."""
     for node in ast.walk(code.unit.node):
         if isinstance(node, DECIDING) and code.observed.joins(code.source, node):
             yield node, code.leaves(node, name)
@@ -121,7 +121,7 @@ def write_if(code: Any, node: ast.If) -> str | None:
         seen = set().union(*(code.leaves(one, name) for one in decided))
         start = _start(code, node, name, seen, is_on_all=all(name in way for way in ways))
         before += [f"{name} = {start}"] if start else []
-    return in_lines(node, [*before, code.as_it_stands(node)])
+    return in_lines(node, [*before, code.write_with_parts(node)])
 
 
 def _is_elif(code: TypedCode, node: ast.AST) -> bool:

@@ -1,4 +1,4 @@
-"""Operators between tensors, with the casts that NumPy makes, and functions that need more than a text with places."""
+"""Operators between tensors, with the casts that NumPy makes, and functions that need more than a template."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _dtypes_compared(code: TypedCode, ufunc: np.ufunc, sides: Sequence[ast.expr]
 
 
 def _write_chain(code: TypedCode, node: ast.Compare, sides: Sequence[ast.expr]) -> str:
-    """Return `a < b < c`, of which Python evaluates `b` once."""
+    """Return `a < b < c`, where Python evaluates `b` once."""
     dtype = code.loop_dtype(*sides).replace("bool", "uint8")  # TensorFlow has no order of booleans
     parts = [code.tensor(sides[0], dtype)]
     for operator, side in zip(node.ops, sides[1:], strict=True):
@@ -127,7 +127,7 @@ def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
 
 
 def write_items(code: TypedCode, node: ast.Tuple | ast.List) -> str:
-    """Return a tuple or list with tensors of NumPy's dtypes for numbers, of which AutoGraph makes float32 and int32."""
+    """Return a tuple or list with tensors of NumPy's dtypes for numbers; AutoGraph would take float32 and int32."""
     texts = [code.tensor(one, code.dtype(one)) if is_number(one) else code.write(one) for one in node.elts]
     items = ", ".join(texts)
     return f"({items}{',' if items else ''})" if isinstance(node, ast.Tuple) else f"[{items}]"
@@ -143,7 +143,7 @@ def write_truth(code: TypedCode, node: ast.expr) -> str:
     return f"tf.squeeze({text})" if code.rank(node) else text
 
 
-# Rows of the table; each function returns the text of a call, or None for what it does not serve. Ufuncs:
+# Rows of the table; each function returns the text of a call, or None for a call that it does not support. Ufuncs:
 
 OF_FLOATS = {"isnan": "np_is_nan", "isinf": "np_is_inf", "isfinite": "np_is_finite"}
 """Functions that TensorFlow has only for floats, and helpers that support all dtypes."""

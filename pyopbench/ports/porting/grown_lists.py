@@ -1,6 +1,6 @@
 """A list that grows in a loop or branch that depends on values, as a `tf.TensorArray` that is read as one tensor.
 
-Any other use of such a list is refused, also to read it other than for its length or an array of all of it.
+Any other use of such a list is refused: it may be read for its length, or as an array of all its elements.
 """
 
 from __future__ import annotations

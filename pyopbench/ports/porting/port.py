@@ -34,7 +34,7 @@ from pyopbench.ports.rebinding import unwrap, with_body
 OBSERVED_SIZES = 2
 
 BATCH = 32
-"""Examples of a batch in what is shown."""
+"""Examples in a batch of the call that is shown."""
 
 Frozen: TypeAlias = frozenset[tuple[str, str]]
 
@@ -94,7 +94,7 @@ def write_port(op: Op, variant: str) -> PortModule:
 def _needs_sizes(text: str, source: Source, facts: Facts, keywords: Sequence[str], example: Sequence[Any]) -> bool:
     """Do the sizes of inputs have to be known where a port is traced? The last inputs may go by name, as `keywords`.
 
-    False, too, if the port does not even take known ones, which its test will say.
+    Also False if the port fails with known ones, which its test will report.
     """
     port = getattr(import_text("of_unknown_sizes", text), facts.function)
     names = [name for name, _, _ in facts.inputs]
@@ -164,7 +164,7 @@ def extracted_op(op: Op, variant: str) -> tuple[Op, Frozen]:
     For a port to TensorFlow ops, its functions return the arrays that they write to.
 
     Raises:
-        CannotPort: they need what cannot be written down; with the user's line.
+        CannotPort: they need a value that cannot be written; names the user's line.
     """
     extracted, loaded, frozen = extract(partial(add_bodies, op))
     if not op.is_on_tensors:
@@ -258,7 +258,7 @@ def input_names(definition: ast.FunctionDef | ast.AsyncFunctionDef, keywords: tu
 
 
 def require_fixed_shapes(op: Op) -> None:
-    """Look whether examples of one shape have outputs of one shape."""
+    """Check that examples of one shape have outputs of one shape."""
     shapes: dict[Any, Any] = {}
     for example in examples_of(op, 1):
         found = [as_array(one).shape for one in as_tuple(op.numpy(*as_given(example)))]

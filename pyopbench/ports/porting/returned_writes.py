@@ -1,8 +1,8 @@
-"""A body whose functions write to arrays of their callers, as one whose functions return these arrays.
+"""Rewrites functions that write to arrays of their callers into functions that return these arrays.
 
 A function of tensors cannot change what its caller has. So a function that writes to elements of a parameter returns
 it, too, and its calls bind it again: `step(x, out)` becomes `out = step(x, out)`, which does the same in Python. Calls
-that cannot be written so stay, and the observer refuses what they would make stale.
+that cannot be rewritten stay, and the observer refuses reads of arrays that are stale after them.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _count(function: ast.FunctionDef) -> int:
 def _written(
     functions: Mapping[str, ast.FunctionDef], calls: Mapping[str, Sequence[_Call]], fixed: set[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the parameters to whose elements functions write, also by calls of others, but for those in `fixed`."""
+    """Return the parameters to whose elements functions write, also by calling others, except those in `fixed`."""
     found = {name: {_array_of(one) for one in own_nodes(function)} for name, function in functions.items()}
     while True:
         written = {}
@@ -160,7 +160,7 @@ def _rewrite(
     written: Mapping[str, Sequence[str]],
     results: Mapping[str, int],
 ) -> None:
-    """Have a function bind what the functions that it calls write to, and return what it writes to itself.
+    """Make a function bind the arrays that its calls write to, and return those that it writes to.
 
     `results` are how many each of them returns before that.
     """

@@ -72,14 +72,14 @@ class Code:
     unit: Unit
     """The statement that is being written."""
     otherwise = ""
-    """What serves a body that is refused."""
+    """The usual fix for a body that is refused."""
 
     def __init__(self, units: Units) -> None:
         self.units, self.source = units, units.source
         self.refused: list[CannotPort] = []
 
     def write_units(self) -> dict[str, str]:
-        """Return all statements by what they define; what cannot be written is raised as its first with all others."""
+        """Return all statements by what they define; raises the first refusal, which has all others."""
         texts = {unit.name: self.or_noted(self.write_unit, unit, "") for unit in self.units.in_order()}
         if self.refused:
             first, *others = {(one.place, one.why): one for one in self.refused}.values()
@@ -102,7 +102,7 @@ class Code:
         return text
 
     def or_noted(self, write: Callable[[Any], Any], what: Any, otherwise: Any) -> Any:
-        """Return what is written; note a refusal, and pass over any error after one, which may follow from that."""
+        """Return what is written; note a refusal, and ignore errors after it, which it may have caused."""
         try:
             return write(what)
         except CannotPort as refusal:
@@ -114,7 +114,7 @@ class Code:
 
     def _written(self, node: ast.AST) -> str:
         found = self.rewrite(node)
-        text = self.as_it_stands(node) if found is None else found
+        text = self.write_with_parts(node) if found is None else found
         # Where they are not needed, `write_unit` leaves these parentheses out.
         return f"({text})" if isinstance(node, LOOSE) or (isinstance(node, ast.expr) and found is not None) else text
 
@@ -122,8 +122,8 @@ class Code:
         """Return the text of a node that has to be rewritten; None for one that stays."""
         return None
 
-    def as_it_stands(self, node: ast.AST) -> str:
-        """Return the text of a node of which parts may be written otherwise."""
+    def write_with_parts(self, node: ast.AST) -> str:
+        """Return the text of a node with its parts rewritten where they have to be."""
         if not hasattr(node, "lineno"):  # a key that a rule has put in
             return ast.unparse(node)
         return self.replaced(node, [(part, self.write_part(node, part)) for part in parts_of(node)])

@@ -154,7 +154,7 @@ class Control(threading.local):
     time = 0
 
     def begin(self, stale: set[int]) -> None:
-        """Begin a run, which notes in a set where arrays were read that a port has other values of."""
+        """Begin a run, which notes in a set where arrays were read whose values would be stale in a port."""
         self.depth, self.stale = 0, stale
         self.grown: dict[int, Any] = {}  # lists and tuples whose length depends on values, by `id`
 

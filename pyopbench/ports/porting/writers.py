@@ -86,7 +86,7 @@ def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False
         with contextlib.suppress(CannotPort):
             more = _of_tensors(body, observed, is_compiled=is_compiled)
             if set(more.not_run) < set(made.not_run):
-                # Lines that only smaller examples go through are still said to be in no example: no test runs them.
+                # Lines that only smaller examples reach are still reported as not reached: no test runs them.
                 return replace(more, not_run=made.not_run)
     return made
 

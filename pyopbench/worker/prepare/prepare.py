@@ -113,7 +113,7 @@ def prepare(case: Case, *, finite_differences: bool = False, copies: int = USUAL
         elif variant.role == "body_alone":
             prepared = _prepare_part(op, variant, case)
         elif case.mode == "node":
-            # The graph of a callback, or of its twin, finds threads asleep and wakes Python.
+            # One copy of a callback or its A/A control: its call wakes threads and Python; later copies would not.
             prepared = _prepare_node(op, variant, case, 1 if variant.kind == "callback" else copies)
         elif case.threads is not None:
             together, checked = prepare_together(op, variant, case)
