@@ -64,13 +64,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--forms", default=",".join(FORMS))
     parser.add_argument("--time", action="store_true")
     options = parser.parse_args(arguments)
+    results, sys.stdout = sys.stdout, sys.stderr  # a body may print
     tf.get_logger().setLevel("ERROR")
     np.seterr(all="ignore")
     try:
         target = read_target(str(options.path), (), ())
         op = load_own(target)
     except Exception as error:  # noqa: BLE001 - code of others may raise anything
-        print(json.dumps({"failed": describe_error(error)}))
+        print(json.dumps({"failed": describe_error(error)}), file=results)
         return 1
     right: dict[str, Callable[..., Any]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -78,10 +79,11 @@ def main(arguments: Sequence[str]) -> int:
             outcome, function = examine(op, target, form, Path(folder))
             if outcome["became"] == "right" and function is not None:
                 right[form] = function
-            print(json.dumps({"form": form, **outcome}), flush=True)
+            print(json.dumps({"form": form, **outcome}), file=results, flush=True)
         if options.time:
             register_own_ops(own_ops(target))
-            print(json.dumps({"seconds": {size: seconds_of_a_call(op, right, size) for size in op.sizes}}))
+            seconds = {size: seconds_of_a_call(op, right, size) for size in op.sizes}
+            print(json.dumps({"seconds": seconds}), file=results)
     return 0
 
 
