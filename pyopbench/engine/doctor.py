@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
+from importlib import import_module, metadata
 from typing import Any
 
 import pyopbench
@@ -102,10 +102,14 @@ def _check_programs() -> Iterator[Check]:
     except ImportError as error:
         lack = f"{error}: pip install 'pyopbench[report]'"
     yield Check("reports, charts", "run, report, history", "needs no browser", lack)
+    try:
+        found, lack = metadata.version("distributed"), ""
+    except metadata.PackageNotFoundError:
+        found, lack = "", "Dask is not installed: pip install 'pyopbench[fleet,report]'"
+    yield Check("Dask", "fleet", found, lack)
     for name, needed_by, word, fix in (
         ("git", "--rev", "git", "on Debian or Ubuntu: apt-get install git"),
         ("uv", "--tf, --with, --python", "uv", "pip install uv"),
-        ("Dask", "fleet", "dask", "pip install 'pyopbench[fleet,report]'"),
         ("Ruff", "port: format", "ruff", "pip install ruff"),
     ):
         program = which(word)

@@ -19,7 +19,7 @@ from pyopbench.engine.doctor import FOR_REPORTS
 __all__ = ["call"]
 
 OF_WORKER = {"C++ kernels", "CUDA kernels", "GPU", "Numba"}
-PROGRAMS = {"git": "git version 2.39.5", "uv": "uv 0.13.8", "ruff": "ruff 0.17.5", "dask": "1.2.3"}
+PROGRAMS = {"git": "git version 2.39.5", "uv": "uv 0.13.8", "ruff": "ruff 0.17.5"}
 
 
 @pytest.fixture(autouse=True)
@@ -63,10 +63,18 @@ def test_a_machine_that_has_everything_lacks_nothing() -> None:
     assert all(check.found for check in doctor.examine().checks if check.name not in OF_WORKER)
 
 
-@pytest.mark.parametrize(("program", "name"), [("git", "git"), ("uv", "uv"), ("ruff", "Ruff"), ("dask", "Dask")])
+@pytest.mark.parametrize(("program", "name"), [("git", "git"), ("uv", "uv"), ("ruff", "Ruff")])
 def test_a_program_that_is_not_there_is_missing(program: str, name: str, programs: Path) -> None:
     (programs / program).unlink()
     assert lacking() == {name}
+
+
+def test_dask_that_is_not_installed_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(package: str) -> str:
+        raise doctor.metadata.PackageNotFoundError(package)
+
+    monkeypatch.setattr(doctor.metadata, "version", version)
+    assert "Dask" in lacking()
 
 
 @pytest.mark.parametrize(
