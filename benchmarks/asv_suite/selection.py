@@ -81,9 +81,7 @@ def _everything() -> bool:
 
 
 def _names(kind: str) -> tuple[str, ...]:
-    others = [Path(part) for part in os.environ.get("PYOPBENCH_PATH", "").split(os.pathsep) if part]
-    folders = [_FOLDERS[kind], *(root / kind for root in others)]
-    files = [path for folder in folders for path in folder.glob("[!_]*.py")]
+    files = _FOLDERS[kind].glob("[!_]*.py")
     return tuple(sorted(name for path in files for name in _names_in(path, _TABLES[kind])))
 
 

@@ -99,7 +99,8 @@ class Attempt:
                 shutil.rmtree(place, ignore_errors=True)
                 run, copy = self._try(place, flights=False)
         except BadInput:  # it cannot be started
-            shutil.rmtree(self.folder, ignore_errors=True)
+            for path in self.folder.iterdir():  # which may have been there before
+                path.unlink() if path.is_file() else shutil.rmtree(path)
             raise
         if run.code != 0 or run.ended == "timeout":
             last = [line.strip() for line in run.errors if line.strip()]

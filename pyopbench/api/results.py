@@ -143,10 +143,10 @@ class SidesResult:
         slowdown = failing_slowdown(run, fail_on, judging.minimum_effect)
         self.gate: Gate = read_gate(run, judging.minimum_effect, slowdown)
         self.comparisons = {label: ComparisonResult(one) for label, one in self.gate.comparisons.items()}
-        self.across = None if run.has_revisions else self._versions
+        self.across = None if run.has_revisions else self._each
 
     @cached_property
-    def _versions(self) -> VersionComparison:
+    def _each(self) -> VersionComparison:
         measured, unmeasured = find_measured(self._run)
         return judge_versions(self._run, measured, self._judging, self.gate, unmeasured)
 
@@ -155,7 +155,7 @@ class SidesResult:
         """Label -> the result of that side alone, of those that have a sample and are no control."""
         return {
             label: RunResult(judgement, [self.folder], report_folder(self.folder, label))
-            for label, judgement in self._versions.judgements.items()
+            for label, judgement in self._each.judgements.items()
         }
 
     @property

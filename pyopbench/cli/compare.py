@@ -121,9 +121,9 @@ def report_sides(run: OpenRun, judging: Judging, fail_on: str | None, *, as_json
 def _print_environments(run: OpenRun, result: SidesResult, across: VersionComparison, *, is_silent: bool) -> None:
     """Print the answers on each environment, what changed from the first, what failed, and where the reports are."""
     for side in (one.side for one in run.measured if one.side.label in across.unmeasured):
-        say(f"[yellow]warning:[/] nothing was measured on {side.label}: {escape(across.unmeasured[side.label])}", err)
-        on = "" if side.tf is None else f" --tf {side.tf}"
-        say(f"pyopbench verify{on} shows what is wrong", err, mark="  next:     ")
+        why, on = escape(across.unmeasured[side.label]), "" if side.tf is None else f" --tf {side.tf}"
+        say(f"[yellow]warning:[/] nothing was measured on {side.label}: {why}", err)
+        say(f"pyopbench verify{on} shows what is wrong", err)
     judgements = {label: one.judgement for label, one in result.runs.items()}
     for warning in dict.fromkeys(warning for one in judgements.values() for warning in one.run.warnings):
         say(f"[yellow]warning:[/] {escape(warning.text())}", err)

@@ -32,8 +32,6 @@ from pyopbench.store.types import Settings
 FILE = "certificate.json"
 BASES = ("native", "numpy_function", BASELINE)
 """Variants that have an A/A control: code that runs without a bridge, and over either of two."""
-INJECTED = (5, 10)
-"""Percent: above the minimum effect. At 3%, on it, nothing could be promised."""
 MODE = "node"
 """What the main job measures."""
 DIRECTIONS = ("forward", "forward_backward")
@@ -46,6 +44,8 @@ PROMISES: tuple[tuple[int, str, tuple[str, ...], Literal["at least", "at most"],
     (10, "slowed by 10%, found", ("slower",), "at least", 0.99),
 )
 """By how many percent pairs differ (0: A/A controls), the outcomes that are counted, and the share that is promised."""
+INJECTED = tuple(percent for percent, *_ in PROMISES if percent)
+"""Percent: above the minimum effect. At 3%, on it, nothing could be promised."""
 LEVEL = 0.95
 LEAST_LAUNCHES = 2
 """A pair that was measured in fewer has no interval, and so could not be judged at all."""
@@ -67,7 +67,7 @@ class Trial:
 # All get the same, and none is looked at before the end: what is resolved early would have been resolved cheaply, and
 # every interim analysis would ask more of all others.
 CONTROL_SETTINGS = replace(plan.FULL, first_rounds=450, rounds=450, until="end", group_seconds=3.5)
-_QUICK_SETTINGS = replace(CONTROL_SETTINGS, first_rounds=150, rounds=150, group_seconds=1.0)
+QUICK_SETTINGS = replace(CONTROL_SETTINGS, first_rounds=150, rounds=150, group_seconds=1.0)
 SIZES = (1, 1_000, 100_000)
 FULL = (
     Trial(("sinh", "relu"), SIZES, (0,), replace(CONTROL_SETTINGS, budget_seconds=1_100.0)),
@@ -75,8 +75,8 @@ FULL = (
     Trial(("sinh", "square", "log"), (1_000, 100_000), INJECTED, replace(CONTROL_SETTINGS, budget_seconds=700.0)),
 )
 QUICK = (
-    Trial(("sinh", "square"), (1, 100_000), (0,), replace(_QUICK_SETTINGS, budget_seconds=105.0)),
-    Trial(("sinh",), (1_000,), INJECTED, replace(_QUICK_SETTINGS, budget_seconds=75.0)),
+    Trial(("sinh", "square"), (1, 100_000), (0,), replace(QUICK_SETTINGS, budget_seconds=105.0)),
+    Trial(("sinh",), (1_000,), INJECTED, replace(QUICK_SETTINGS, budget_seconds=75.0)),
 )
 
 

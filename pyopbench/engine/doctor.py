@@ -15,8 +15,8 @@ from pyopbench.engine import environments
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker
 from pyopbench.model import files, formatting, machine
 from pyopbench.model.case import GPU
+from pyopbench.model.child_process import ProgramFailed, output_of, which
 from pyopbench.model.errors import WorkerLost
-from pyopbench.model.syntax import which
 
 FOR_REPORTS = ("altair", "jinja2", "msgspec", "pandas", "scipy", "vl_convert")
 """Modules of the extra `report`; vl-convert draws the charts, so no browser is needed."""
@@ -119,8 +119,8 @@ def _check_programs() -> Iterator[Check]:
 
 def _version_of(program: str) -> str:
     try:
-        return environments.output_of([program, "--version"]).partition("\n")[0] or program
-    except environments.ProgramFailed:
+        return output_of([program, "--version"]).partition("\n")[0] or program
+    except ProgramFailed:
         return program
 
 

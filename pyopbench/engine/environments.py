@@ -11,9 +11,8 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
@@ -21,14 +20,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pyopbench.model import files, formatting
+from pyopbench.model.child_process import ProgramFailed, output_of, which
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
 from pyopbench.model.side import Environment
-from pyopbench.model.syntax import which
 
 LOCKS = PACKAGE / "engine" / "locks"
 ENVIRONMENTS = "environments"
-INSTALL_SECONDS, DESCRIBE_SECONDS = 1800, 60
+INSTALL_SECONDS = 1800
 INSTALLED_GB = 2.8
 """Approximate disk space of one environment, measured with 2.21."""
 DISTRIBUTIONS = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-macos", "tf-nightly", "tf-nightly-cpu")
@@ -170,30 +169,6 @@ def _run(command: Sequence[str]) -> None:
     except ProgramFailed as error:
         hint = f"it needs a package index and about {INSTALLED_GB} GB of cache; try it by hand: {shlex.join(command)}"
         raise BadInput("cannot create the environment", received=str(error), hint=hint) from error
-
-
-class ProgramFailed(Exception):
-    """A program failed, could not be started, or timed out. The message is the end of its error output."""
-
-
-def output_of(
-    command: Sequence[str], seconds: float = DESCRIBE_SECONDS, variables: Mapping[str, str] | None = None
-) -> str:
-    """Return what a program prints, without space around it; `variables` are its environment, None for this one's.
-
-    Raises:
-        ProgramFailed: it fails, cannot be started or takes more than so many seconds.
-    """
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=seconds, check=True, env=variables
-        )
-    # A null character is a ValueError: no program can get it.
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        words = error.stderr if isinstance(error, subprocess.CalledProcessError) else str(error)
-        last = [line.strip() for line in words.strip().splitlines()[-3:]]
-        raise ProgramFailed(" ".join(last) or "no message") from error
-    return done.stdout.strip()
 
 
 def package_folder() -> Path:

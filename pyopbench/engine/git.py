@@ -14,8 +14,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from pyopbench.engine.environments import ProgramFailed, output_of, package_folder
+from pyopbench.engine.environments import package_folder
 from pyopbench.model import formatting
+from pyopbench.model.child_process import ProgramFailed, output_of, which
 from pyopbench.model.discover import PACKAGE, find
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import OwnOps
@@ -49,7 +50,7 @@ def require(folder: Path, *arguments: str, what: str) -> str:
     variables |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     settings = [word for setting in OFF for word in ("-c", setting)]
     try:
-        return output_of(["git", *settings, "-C", str(folder), *arguments], SECONDS, variables)
+        return output_of([which("git") or "git", *settings, "-C", str(folder), *arguments], SECONDS, variables)
     except ProgramFailed as error:
         received = f"git {' '.join(arguments)}: {error}"
         raise BadInput(what, received=received, hint=f"try it by hand in {folder}") from error

@@ -21,9 +21,9 @@ from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Wor
 from pyopbench.model import formatting
 from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import NO_GRADIENT, UNLIMITED, Case
+from pyopbench.model.child_process import which
 from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.own_target import Target, own_ops
-from pyopbench.model.syntax import which
 from pyopbench.model.variant import PORTABLE, WRITABLE
 
 TIMED_BLOCKS = 40

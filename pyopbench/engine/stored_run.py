@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pyopbench.engine import git, plan
 from pyopbench.model import formatting
-from pyopbench.model.case import MINIMUM_EFFECT, Failure
+from pyopbench.model.case import MINIMUM_EFFECT, Case, Failure
+from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.store.run import RUN_FILE, OpenRun, OpenSide, Source
@@ -21,7 +22,11 @@ def require_resumable(side: OpenSide, own: OwnOps) -> None:
         hint = "resume the shards that are unfinished, and merge again into a new folder"
         what = "a merged run is not resumed: its launches are of several machines"
         raise BadInput(what, received=side.folder, hint=hint)
+    if side.plan.settings.pairs:
+        hint = "pyopbench certify starts again"
+        raise BadInput("a run of controls is not resumed", received=side.folder, hint=hint)
     require_same_own(side.folder, side.side.own, own)
+    require_known("op", sorted({Case.from_id(key).op for key in side.side.cases}), {*find("ops"), *own})
     then, now = side.side.environment.get("commit"), git.commit_of_package()["commit"]
     if then not in (None, now):  # None: it was begun by an installed package, which has a version instead
         hint = "check out that commit to resume, or start a new run"

@@ -15,10 +15,11 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from pyopbench.engine import environments
 from pyopbench.model import machine
+from pyopbench.model.case import Status
 from pyopbench.model.child_process import MARKER_BYTES, MARKER_VARIABLE, Marker, end_group
 from pyopbench.model.errors import WorkerLost
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
@@ -45,8 +46,6 @@ refuses to hide it."""
 READ_BYTES = 1 << 16
 FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 """Signals sent from outside, or by the kernel when memory runs out; no body sends them by mistake."""
-
-Status: TypeAlias = Literal["timeout", "crashed", "raised"]
 
 
 class CaseLost(WorkerLost):

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pyopbench.model import formatting
-from pyopbench.model.case import DIRECTIONS, Case, make_label
+from pyopbench.model.case import DIRECTIONS, Case, Status, make_label
 from pyopbench.model.errors import BadInput
 from pyopbench.stats import costs, estimate
 
@@ -29,9 +29,9 @@ ORDER = ["op_rank", "direction_rank", "mode", "dtype", "placement", "size", "lab
 NOT_REACHED = "the run ended before it was measured"
 SHORT_REASON = 200
 
-Status: TypeAlias = Literal["wrong", "crashed", "raised", "elided", "timeout", "unsupported", "not measured"]
+WhyNone: TypeAlias = Status | Literal["not measured"]
 
-STATUSES: tuple[Status, ...] = (
+STATUSES: tuple[WhyNone, ...] = (
     "wrong", "crashed", "raised", "elided", "timeout", "unsupported", "not measured",
 )  # fmt: skip
 """From the gravest on: those of a failure, then of a planned case that no launch got to."""
@@ -166,7 +166,7 @@ def partners_of(cases: pd.DataFrame, pairs: Mapping[str, str]) -> dict[str, str]
     return {key: partner for key, partner in partners.items() if partner in measured}
 
 
-def without_number_text(counts: Mapping[Status, int]) -> str:
+def without_number_text(counts: Mapping[WhyNone, int]) -> str:
     """Return how many cases have no number, by status, in a line for a terminal."""
     if len(counts) == 1:
         ((status, n),) = counts.items()
@@ -179,7 +179,7 @@ def without_number_text(counts: Mapping[Status, int]) -> str:
 class Hole:
     """The cases that have no number for the same reason; a number in another launch does not matter."""
 
-    status: Status  # of the failure, or which other reason it is
+    status: WhyNone  # of the failure, or which other reason it is
     reason: str
     cases: tuple[str, ...]  # their ids, each once
 
@@ -192,7 +192,7 @@ class Hole:
 
 def holes_of(run: Run, measured: Collection[str]) -> tuple[Hole, ...]:
     """Return the reasons why cases have no number, the gravest status first and then the most cases."""
-    groups: dict[tuple[Status, str], dict[str, None]] = {}
+    groups: dict[tuple[WhyNone, str], dict[str, None]] = {}
     for failure in run.failures:
         groups.setdefault((failure.status, failure.reason), {})[failure.case] = None
     gone = {*measured, *(failure.case for failure in run.failures)}
@@ -216,6 +216,6 @@ def op_of(case: str) -> str:
     return case if known is None else known.op
 
 
-def rank(status: Status) -> int:
+def rank(status: WhyNone) -> int:
     """Return the place of a status from the gravest on."""
     return STATUSES.index(status)

@@ -4,7 +4,7 @@ A file defines what it is named after, as its `OP` or `VARIANT`; or several, as 
 `VARIANTS`.
 
 Besides the package's own folders `ops/` and `variants/`, those of every folder in the environment variable
-PYOPBENCH_PATH are searched, so that a team's ops and variants need not live inside the package.
+PYOPBENCH_PATH are searched: for the controls of `pyopbench certify`.
 """
 
 from __future__ import annotations

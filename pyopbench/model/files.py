@@ -62,9 +62,10 @@ def hold_lock(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterato
     The lock ends with the process. Nothing is written to the file: to lock it in /tmp, a user only has to be able to
     read it. NFS wants a file that is open for writing.
     """
-    access = os.O_RDWR if not path.exists() or os.access(path, os.W_OK) else os.O_RDONLY
-    creates = 0 if path.exists() else os.O_CREAT  # with it, Linux lets nobody open what another user has made in /tmp
-    descriptor = os.open(path, access | os.O_NOFOLLOW | creates, 0o644)
+    access = os.O_RDWR | os.O_CREAT
+    if path.exists():  # with O_CREAT, Linux lets nobody open what another user has made in /tmp
+        access = os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY
+    descriptor = os.open(path, access | os.O_NOFOLLOW, 0o644)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -207,6 +207,8 @@ def _parse(source: str | Path, place: str, legal: str, mode: str = "exec") -> as
         return ast.parse(source if isinstance(source, str) else source.read_bytes(), place, mode=mode)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
         received = place if isinstance(source, Path) else f"{place} {source!r}"
+        if isinstance(error, OSError):
+            raise BadInput("the file cannot be read", received=str(error), hint="check its path") from error
         message = f"{type(error).__name__}: {error}"
         raise BadInput(message, received=received, legal=legal, hint="fix it and try again") from error
 

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import ast
 import linecache
-import os
-import shutil
-import subprocess
-import sys
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -265,21 +261,3 @@ def import_of(statement: ast.Import | ast.ImportFrom, name: str) -> str:
 def has_unpacked(call: ast.Call) -> bool:
     """Does a call unpack arguments, with `*` or `**`?"""
     return any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords)
-
-
-def which(program: str) -> str | None:
-    """Return the path of a program next to this Python, else that on PATH; None where there is none."""
-    return shutil.which(program, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
-
-
-def format_text(text: str) -> str:
-    """Return a text as Ruff formats it by default, or unchanged if there is no Ruff.
-
-    Settings of folders are ignored, so that a port has the same bytes wherever it is measured and written.
-    """
-    ruff = which("ruff")
-    if ruff is None:
-        return text
-    command = [ruff, "format", "--isolated", "--no-cache", "--stdin-filename", "port.py", "-"]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode == 0 else text

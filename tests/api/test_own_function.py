@@ -148,7 +148,7 @@ def test_tensors_and_scalars_of_numpy_are_arrays(tmp_path: Path) -> None:
     assert (second.dtype, second.shape, int(second)) == (np.int32, (), 3)
 
 
-@pytest.mark.parametrize("value", [object(), np.array([object()]), [object()], float("nan")])
+@pytest.mark.parametrize("value", [object(), np.array([object()]), [object()], float("nan"), [1.0] * 10_000])
 def test_an_example_that_cannot_be_stored_is_refused(tmp_path: Path, value: Any) -> None:
     with refused("argument 1 cannot be stored as an example"):
         targets(places.line_of, [value], tmp_path)

@@ -60,6 +60,7 @@ def test_a_stored_run_over_revisions_is_read_and_shown(tmp_path: Path) -> None:
     assert read.outcome == "failed"
     verdicts = read.comparisons["r1"].verdicts
     assert list(verdicts["case"][verdicts["outcome"] == "slower"]) == [KEYS[1]]
+    assert list(read.runs) == ["r0", "r1"]
     assert "r1" in repr(read)
 
 

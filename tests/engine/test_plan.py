@@ -157,6 +157,15 @@ def test_a_run_without_a_sample_is_nothing_measured(tmp_path: Path, lines: list[
     assert caught.value.received == f"{folder}: {why}"
 
 
+def test_a_run_whose_op_has_gone_is_not_resumed(tmp_path: Path) -> None:
+    """Else every case of it would be recorded as failed, for good."""
+    folder = tmp_path / "run"
+    stored.write(folder, stored.run([stored.case("native", op="my_op")]), [])
+    with pytest.raises(BadInput) as refused:
+        stored_run.require_resumable(open_run(folder).measured[0], NO_OWN_OPS)
+    assert refused.value.received == "'my_op'"
+
+
 def test_a_run_with_an_own_op_is_continued_by_naming_it_again(tmp_path: Path) -> None:
     """Nothing that the folder holds is run: the op comes from the command line, and has to be the same one."""
     file = tmp_path / "mine.py"

@@ -36,11 +36,22 @@ def test_the_keys_of_a_table_are_names_and_a_file_without_one_has_its_own(
         ("variants", 'VARIANTS = {"d": 1}\n'),
         ("single", "OP = 1\n"),
         ("_helper", "OP = 1\n"),
+        ("broken", "OPS = {\n"),
     ):
         (tmp_path / "ops" / f"{name}.py").write_text(text, encoding="utf-8")
     monkeypatch.setenv(PATH_VARIABLE, str(tmp_path))
     mine = {name: path.stem for name, path in find("ops").items() if path.parent == tmp_path / "ops"}
-    assert mine == {"a": "several", "b": "several", "c": "typed", "single": "single", "variants": "variants"}
+    own_names = {name: name for name in ("broken", "single", "variants")}
+    assert mine == {"a": "several", "b": "several", "c": "typed", **own_names}
+
+
+def test_two_files_of_one_op_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ops").mkdir()
+    (tmp_path / "ops" / "sinh.py").touch()
+    monkeypatch.setenv(PATH_VARIABLE, str(tmp_path))
+    with pytest.raises(BadInput) as refused:
+        find("ops")
+    assert refused.value.received == f"{BUILTIN / 'elementwise.py'} and {tmp_path / 'ops' / 'sinh.py'}"
 
 
 def test_an_unknown_name_is_answered_with_the_nearest_and_all() -> None:

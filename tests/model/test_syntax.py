@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from pyopbench.model.syntax import bindings, format_text, globals_read, import_of, names_bound, which
+from pyopbench.model.syntax import bindings, globals_read, import_of, names_bound
 
 
 def statement_of(source: str) -> ast.stmt:
@@ -77,10 +77,3 @@ def test_an_import_of_one_name_leaves_the_others_out(source: str, name: str, exp
     statement = statement_of(source)
     assert isinstance(statement, ast.Import | ast.ImportFrom)
     assert import_of(statement, name) == expected
-
-
-def test_a_text_is_formatted_by_no_settings_and_a_broken_one_stays() -> None:
-    if which("ruff") is None:
-        pytest.skip("there is no Ruff")
-    assert format_text("x = ( 1 )\n") == "x = 1\n"
-    assert format_text("x = (") == "x = ("

@@ -312,7 +312,7 @@ class VersionComparison:
 def judge_versions(
     run: OpenRun, versions: Sequence[Side], judging: Judging, gate: Gate, unmeasured: Mapping[str, str]
 ) -> VersionComparison:
-    """Judge every environment of a run that has a sample, at least one, next to how they compare by its gate."""
+    """Judge every side of a run that has a sample, at least one, next to how they compare by its gate."""
     labels = {version.label for version in versions}
     sides = [measured for measured in run.measured if measured.side.label in labels]
     judgements = {measured.side.label: judge([run.alone(measured)], judging) for measured in sides}

@@ -15,13 +15,12 @@ import numpy as np
 
 from pyopbench.model.arrangement import AUTOTUNE, ArrangementKey, read_key
 from pyopbench.model.op import Op
-from pyopbench.model.syntax import format_text
 from pyopbench.model.variant import BATCHED_PORTS
 from pyopbench.ports.arrays import as_array, body_outputs
 from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.porting import pool
 from pyopbench.ports.porting.facts import Facts, examples_of, probed_examples
-from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
+from pyopbench.ports.porting.module_text import copied_module, format_text, module_text, require_free
 from pyopbench.ports.porting.port import (
     PortModule,
     body_of,

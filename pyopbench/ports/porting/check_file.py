@@ -13,12 +13,12 @@ from pyopbench.model.arrangement import read_key
 from pyopbench.model.files import real_path
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
-from pyopbench.model.syntax import Source, format_text, read_source
+from pyopbench.model.syntax import Source, read_source
 from pyopbench.model.variant import BATCHED
 from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.extract.extraction import Extraction
 from pyopbench.ports.porting.facts import SEEDS
-from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
+from pyopbench.ports.porting.module_text import copied_module, format_text, module_text, require_free
 from pyopbench.ports.porting.numba_text import DRAWN_ALIKE
 from pyopbench.ports.porting.port import PortModule, add_bodies, refusals_of_user
 from pyopbench.ports.porting.units import Code, Units

@@ -7,6 +7,7 @@ import atexit
 import builtins
 import hashlib
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence, Set
@@ -14,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+from pyopbench.model.child_process import which
 from pyopbench.model.files import load_file, make_cache_folder, write_atomically
 from pyopbench.model.syntax import DEFINITIONS, bindings
 from pyopbench.ports import keras_layer
@@ -143,3 +145,16 @@ def _folder() -> Path:
         folder = tempfile.mkdtemp(prefix="pyopbench_ports_")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         return Path(folder)
+
+
+def format_text(text: str) -> str:
+    """Return a text as Ruff formats it by default, or unchanged if there is no Ruff.
+
+    Settings of folders are ignored, so that a port has the same bytes wherever it is measured and written.
+    """
+    ruff = which("ruff")
+    if ruff is None:
+        return text
+    command = [ruff, "format", "--isolated", "--no-cache", "--stdin-filename", "port.py", "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else text

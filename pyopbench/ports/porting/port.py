@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.op import Op
-from pyopbench.model.syntax import Source, format_text
+from pyopbench.model.syntax import Source
 from pyopbench.model.variant import BATCHED
 from pyopbench.ports.arrays import STRING, as_array, as_given, as_outputs, as_tuple, dtype_of, is_same
 from pyopbench.ports.eager_body import without_conversions
@@ -25,7 +25,7 @@ from pyopbench.ports.extract.extraction import Extraction, extract
 from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.porting.body_code import lines_of_body
 from pyopbench.ports.porting.facts import Facts, docstring, examples_of, facts_of, filled
-from pyopbench.ports.porting.module_text import import_text, with_layer
+from pyopbench.ports.porting.module_text import format_text, import_text, with_layer
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.returned_writes import return_writes
 from pyopbench.ports.porting.writers import LEADING, WRITERS, Body, Made

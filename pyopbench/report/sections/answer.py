@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyopbench.judge.decision import TWO_SCOPES, standing_text, summary_text
 from pyopbench.judge.devices import DeviceComparison, DeviceSummary, summaries_of
 from pyopbench.judge.evidence import notes_of
-from pyopbench.judge.latencies import Status, holes_of, without_number_text
+from pyopbench.judge.latencies import WhyNone, holes_of, without_number_text
 from pyopbench.judge.ports import port_commands
 from pyopbench.model import formatting
 from pyopbench.report.charts.gains import gain_chart
@@ -128,7 +128,7 @@ def _bullets(notes: Sequence[str]) -> Sequence[Block]:
 
 def _holes(judgement: Judgement) -> str:
     measured = set(judgement.latencies["case"])
-    cases: dict[Status, set[str]] = {}
+    cases: dict[WhyNone, set[str]] = {}
     for hole in holes_of(judgement.run, measured):
         cases.setdefault(hole.status, set()).update(set(hole.cases) - measured)
     counts = {status: len(ids) for status, ids in cases.items() if ids}

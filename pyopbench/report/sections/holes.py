@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from pyopbench.judge.latencies import Hole, Status, holes_of
+from pyopbench.judge.latencies import Hole, WhyNone, holes_of
 from pyopbench.model import formatting
 from pyopbench.model.case import Case
 from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Table, Tone
@@ -33,7 +33,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
     if not holes:
         every = "the one planned case was" if cases == 1 else f"all {cases:,} planned cases were"
         return (Paragraph(f"None: {every} measured."),)
-    statuses = Counter[Status]()
+    statuses = Counter[WhyNone]()
     for hole in holes:
         statuses[hole.status] += len(hole.cases)
     counts = formatting.listing([f"{n:,} {status}" for status, n in statuses.items()])

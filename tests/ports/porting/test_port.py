@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model.syntax import format_text
 from pyopbench.model.variant import WRITABLE
 from pyopbench.ports.extract.definitions import CannotPort
-from pyopbench.ports.porting.module_text import import_text
+from pyopbench.ports.porting.module_text import format_text, import_text
 from written_ports import CORPUS, body_of, line_of, lines_of, run_its_test, write, write_source
 
 MATRIX, VECTOR, WHOLE = "rng.random((4, 3), dtype=np.float32)", "rng.random(5)", "np.arange(5)"
@@ -45,7 +44,6 @@ def test_sizes_are_unknown_in_the_test_unless_a_note_says_that_they_have_to_be_k
 ) -> None:
     made = write_source(tmp_path, f"def body(x, *, y):\n    {statement}\n", VECTOR, f"y={VECTOR}")
     assert made.notes == ((f"known sizes: {known}",) if known else ())
-    assert ("The sizes of all inputs have to be known" in made.port) == bool(known)
     assert ("needs_sizes=True" in made.test) == bool(known)
     run_its_test(made, tmp_path, monkeypatch)
 
@@ -492,3 +490,8 @@ def test_a_branch_that_only_smaller_inputs_take_is_written_and_still_said_to_be_
     for size in (2, 5, 6, 9, 16):
         x = np.random.default_rng(size).random((size, 2))
         np.testing.assert_array_equal(tf.function(port)(x, tf.constant(0.7, tf.float64)), names["body"](x, 0.7))
+
+
+def test_a_text_is_formatted_by_no_settings_and_a_broken_one_stays() -> None:
+    assert format_text("x = ( 1 )\n") == "x = 1\n"
+    assert format_text("x = (") == "x = ("
