@@ -208,7 +208,8 @@ def _parse(source: str | Path, place: str, legal: str, mode: str = "exec") -> as
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
         received = place if isinstance(source, Path) else f"{place} {source!r}"
         if isinstance(error, OSError):
-            raise BadInput("the file cannot be read", received=str(error), hint="check its path") from error
+            what = f"the file cannot be read: {error.strerror}"
+            raise BadInput(what, received=received, hint="check its path") from error
         message = f"{type(error).__name__}: {error}"
         raise BadInput(message, received=received, legal=legal, hint="fix it and try again") from error
 
