@@ -10,10 +10,9 @@ import numpy as np
 from pyopbench.model.syntax import NUMBER, number_of
 from pyopbench.ports.porting.control_flow import carried, dtype_of_name, in_lines, is_sequence_where_ways_meet
 from pyopbench.ports.porting.expressions import OPERATORS, SHIFTS, write_between, write_items
-from pyopbench.ports.porting.grown_lists import is_grown, write_list
 from pyopbench.ports.porting.indexing import IndexEntry, comes_from, entries_of, is_by_tensor, pick
-from pyopbench.ports.porting.observe import NUMBER_KIND, TENSOR, dtype_of
-from pyopbench.ports.porting.typed import TypedCode, is_number
+from pyopbench.ports.porting.observations import NUMBER_KIND, TENSOR, dtype_of
+from pyopbench.ports.porting.typed import TypedCode, is_grown, is_number, write_list
 from pyopbench.ports.porting.watching import output_of, without_keys
 
 DISTINCT = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyopbench.ports.functions.table import COMMON, FLOAT, NUMBER, OWN, TABLE, Helper
-from pyopbench.ports.porting.observe import OTHER, SEQUENCE, TENSOR
+from pyopbench.ports.porting.observations import OTHER, SEQUENCE, TENSOR
 from pyopbench.ports.porting.typed import TypedCode
 
 PLACE = re.compile(r"(, )?\{(\w*)(=|:[\w ]+)?\}")

@@ -11,8 +11,9 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pyopbench.model.syntax import number_of
 from pyopbench.ports.porting.expressions import write_truth
-from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Seen, dtype_of
+from pyopbench.ports.porting.observations import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Seen, dtype_of
 from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import names_bound, of_function, of_loop, parameters_of
 
@@ -22,7 +23,7 @@ DECIDING = (ast.If, ast.For, ast.While)
 def _left(code: TypedCode, name: str) -> Iterator[tuple[ast.stmt, set[Seen]]]:
     """Yield the statements where branches of the graph join, each with what a name is after it."""
     for node in ast.walk(code.unit.node):
-        if isinstance(node, DECIDING) and code.observed.joins(code.source, node):
+        if isinstance(node, DECIDING) and (code.decides(node) or number_of(node) in code.observed.joining):
             yield node, code.leaves(node, name)
 
 
@@ -95,7 +96,7 @@ def _invariants(code: TypedCode, node: ast.stmt, started: Mapping[str, str]) -> 
         ranks = {one.rank for one in code.leaves(node, name) if one.kind in (TENSOR, ARRAY)}
         rank = ranks.pop() if len(ranks) == 1 else 0
         is_any = start.startswith("tf.zeros")
-        axes = range(rank) if is_any else code.observed.grows(code.source, node, name)
+        axes = range(rank) if is_any else code.observed.growing.get((number_of(node), name), ())
         if axes and rank:
             sizes = ", ".join("None" if axis in axes else f"{name}.shape[{axis}]" for axis in range(rank))
             found.append(f"({name}, tf.TensorShape([{sizes}]))")
@@ -209,7 +210,7 @@ def write_return(code: Any, node: ast.Return) -> str | None:
     for one in (name for name in ast.walk(node.value) if isinstance(name, ast.Name)):
         if {TENSOR, ARRAY} <= {seen.kind for seen in code.seen(one)} and _is_written(function, one):
             raise code.refusal(node, f"`{one.id}`, which the function writes to, is not always computed from an input")
-    left = code.observed.leaves(code.source, function)
+    left = code.observed.left.get(number_of(function), {})
     if not code.decides(function):
         parts = [node.value, *getattr(node.value, "elts", ())]
         is_entry = code.units.is_entry(code.unit) and node in of_function(function.body)

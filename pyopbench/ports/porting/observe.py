@@ -21,36 +21,29 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.syntax import Function, Source, number_of
-from pyopbench.ports.arrays import name_of
 from pyopbench.ports.extract import definitions
 from pyopbench.ports.extract.definitions import CannotPort
-from pyopbench.ports.porting.watched_calls import call
+from pyopbench.ports.porting.observations import ARRAY, NUMBER_KIND, TENSOR, Observed, Seen, dtype_of, seen_as
+from pyopbench.ports.porting.watched_calls import OPERATORS, attribute, call, derived, operated, settled
 from pyopbench.ports.porting.watched_values import (
     CONTROL,
     Memory,
     WatchedArray,
     WatchedInt,
-    WatchedNumber,
-    attribute,
     check_stale,
     depending,
     depends,
-    derived,
     is_grown,
     is_open,
     length_depends,
-    operated,
     owner_of,
     plain,
     renew,
-    settled,
     view_of,
     watched,
 )
 from pyopbench.ports.porting.watching import SEE, watching
 from pyopbench.ports.rebinding import instrument, unwrap
-
-TENSOR, ARRAY, NUMBER_KIND, SEQUENCE, OTHER = "tensor", "array", "number", "sequence", "other"
 
 FIRST_ROUNDS = 3
 """Of a name that is a number before a loop, the second round shows what it becomes, and the third that it stays so."""
@@ -70,68 +63,6 @@ CONDITION = 8
 
 GROWING = ("Mult", "Pow", "LShift")
 """Operators that make integers of more digits than those they are given have together."""
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What an expression was: a `tensor` if it depends on an input, else `array`, `number`, `sequence` or `other`."""
-
-    kind: str
-    dtype: str = ""
-    """NumPy's name of it, of tensors and arrays; of a sequence that of its items if they are of one."""
-    rank: int = 0
-    weak: type | None = None
-    """The type of Python's number that it stands for."""
-    shape: tuple[int | None, ...] = ()
-    """Of a tensor, with None for what only the graph knows."""
-    holds_tensors: bool = False
-    is_negative: bool = False
-    """Is an element of an array or number below 0?"""
-    common: str = ""
-    """Of a sequence, the dtype of an array of its items; empty if it is not known."""
-    is_point: bool = False
-    """Is it a tuple of integers or arrays of integers, which as a key is one index for each axis?"""
-
-
-@dataclass
-class Observed:
-    """The observations of the expressions of a body and its helpers, by the number of a node in their file."""
-
-    seen: dict[int, set[Seen]] = field(default_factory=dict)
-    functions: dict[int, tuple[Source, Function]] = field(default_factory=dict)
-    """The definitions that were called, with their file."""
-    decided: set[int] = field(default_factory=set)
-    """Statements and expressions whose branch depends on values, and loops that are too long to be unrolled."""
-    joining: set[int] = field(default_factory=set)
-    """Loops in which a `continue` that depends on values may end a round early."""
-    left: dict[int, dict[str, set[Seen]]] = field(default_factory=dict)
-    """What names are after such a statement, and at the ends of its rounds; of a function, also what it returns."""
-    growing: dict[tuple[int, str], frozenset[int]] = field(default_factory=dict)
-    """Axes of such names whose size changes from round to round."""
-    stale: set[int] = field(default_factory=set)
-    """Reads of arrays that have other values in a port: it bound only one of several names to what was written."""
-    multiplies_integers: bool = False
-    """Is a product or a power of Python's integers computed from an input, which has 64 bits in a port?"""
-
-    def of(self, source: Source, node: ast.AST) -> set[Seen]:
-        """Return what an expression was; nothing if it was never evaluated."""
-        return self.seen.get(number_of(node), set())
-
-    def decides(self, source: Source, node: ast.AST) -> bool:
-        """Does the branch that a statement or an expression takes depend on values?"""
-        return number_of(node) in self.decided
-
-    def joins(self, source: Source, node: ast.AST) -> bool:
-        """Does a statement, or a round of a loop, leave tensors because values decide what it does?"""
-        return number_of(node) in self.decided or number_of(node) in self.joining
-
-    def leaves(self, source: Source, node: ast.AST) -> dict[str, set[Seen]]:
-        """Return what the names are that a statement leaves."""
-        return self.left.get(number_of(node), {})
-
-    def grows(self, source: Source, node: ast.AST, name: str) -> frozenset[int]:
-        """Return the axes of a name whose size changes in a loop."""
-        return self.growing.get((number_of(node), name), frozenset())
 
 
 def observe(body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Observed:
@@ -531,86 +462,3 @@ class _Runs:
             changed = {axis for axis, size in enumerate(sizes) if size != before[axis]}
             growing = self.observed.growing
             growing[number, name] = growing.get((number, name), frozenset()) | changed | value.unknown
-
-
-def _contains(value: Any, several: Any) -> bool:
-    return plain(value) in (several if isinstance(several, set | frozenset | dict) else plain(several))
-
-
-OPERATORS: dict[str, Callable[..., Any]] = {
-    "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv,
-    "FloorDiv": operator.floordiv, "Mod": operator.mod, "Pow": operator.pow, "LShift": operator.lshift,
-    "RShift": operator.rshift, "BitAnd": operator.and_, "BitOr": operator.or_, "BitXor": operator.xor,
-    "MatMult": operator.matmul, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge,
-    "Eq": operator.eq, "NotEq": operator.ne, "In": _contains,
-    "NotIn": lambda value, several: not _contains(value, several),
-    "USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert, "Not": operator.not_,
-}  # fmt: skip
-
-BY_WIDTH = (complex, float, int, bool)
-"""Types of Python's numbers; what is one or another becomes the first."""
-
-
-def dtype_of(seen: set[Seen]) -> str:
-    """Return the dtype of what is one thing or another; empty for what is no tensor, or of several dtypes."""
-    strong = {one.dtype for one in seen if one.weak is None and one.kind in (TENSOR, ARRAY)}
-    weak = {one.weak for one in seen if one.kind in (TENSOR, NUMBER_KIND) and one.weak is not None}
-    if len(strong) == 1:
-        (found,) = strong
-        return "" if float in weak and found.startswith(("int", "uint", "bool")) else found
-    kind = next((one for one in BY_WIDTH if one in weak), None)
-    return np.dtype(kind).name if kind and not strong else ""
-
-
-# Values.
-
-
-def seen_as(value: Any) -> Seen:
-    """Return the kind of a value."""
-    if isinstance(value, WatchedArray) and value.depends:
-        return Seen(TENSOR, name_of(value.dtype), value.ndim, None, value.static_shape)
-    if isinstance(value, WatchedNumber):
-        return Seen(TENSOR, name_of(np.dtype(value.weak)), 0, value.weak)
-    if isinstance(value, np.ndarray | np.generic):
-        value = np.asarray(value)
-        dtype = value.dtype
-        negative = dtype.kind in "if" and value.size > 0 and bool(np.min(value) < 0)
-        return Seen(ARRAY, name_of(dtype), value.ndim, shape=value.shape, is_negative=negative)
-    if isinstance(value, bool | int | float | complex):
-        negative = not isinstance(value, complex) and value < 0
-        return Seen(NUMBER_KIND, weak=type(value), is_negative=negative)
-    if isinstance(value, list | tuple):
-        return _sequence(value)
-    return Seen(OTHER)
-
-
-MOST_ITEMS = 50
-"""Items of a sequence that are looked at."""
-
-
-def _sequence(value: Any) -> Seen:
-    items = {seen_as(one) for one in value[:MOST_ITEMS]}
-    dtypes = {one.dtype for one in items if one.dtype}
-    ranks = {one.rank for one in items}
-    weak = {one.weak for one in items}
-    # Not only a number of NumPy's, but also one of Python's has a dtype of its own in a list: int64 or float64.
-    several = {
-        one.common if one.kind == SEQUENCE else one.dtype or (name_of(np.dtype(one.weak)) if one.weak else "")
-        for one in items
-    }
-    common = "" if "" in several or not several else np.result_type(*several).name
-    is_of_one = len(dtypes) == 1 and (dtypes == several or not common)
-    return Seen(
-        SEQUENCE,
-        dtypes.pop() if is_of_one else "",
-        1 + max(ranks, default=0),
-        weak.pop() if len(weak) == 1 else None,
-        holds_tensors=depends(value),
-        is_negative=any(one.is_negative for one in items),
-        common=common,
-        is_point=isinstance(value, tuple) and bool(items) and all(map(_is_index, items)),
-    )
-
-
-def _is_index(one: Seen) -> bool:
-    return one.kind in (TENSOR, ARRAY, NUMBER_KIND) and (one.weak is int if not one.dtype else "int" in one.dtype)

@@ -8,10 +8,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from pyopbench.model.syntax import every_name, unused_name
+from pyopbench.model.syntax import every_name, number_of, unused_name
 from pyopbench.ports.extract.definitions import is_file_of_user, is_module_of_user
 from pyopbench.ports.functions.table import TABLE, UNARY
-from pyopbench.ports.porting import grown_lists
 from pyopbench.ports.porting.assigning import assign, assign_in_place, write_statement
 from pyopbench.ports.porting.calls import write_call
 from pyopbench.ports.porting.control_flow import write_for, write_if, write_rare, write_return, write_while
@@ -25,8 +24,8 @@ from pyopbench.ports.porting.expressions import (
     write_unary,
 )
 from pyopbench.ports.porting.indexing import write_subscript
-from pyopbench.ports.porting.observe import TENSOR
-from pyopbench.ports.porting.typed import TypedCode, is_number, joined
+from pyopbench.ports.porting.observations import TENSOR
+from pyopbench.ports.porting.typed import TypedCode, is_grown, is_number, joined, write_append, write_call_of_list
 
 UNPACKING = ("enumerate", "zip", "list", "tuple", "reversed", "sum", "any", "all", "sorted")
 """What iterates over its arguments; a tensor is taken apart for it."""
@@ -54,12 +53,6 @@ class TensorCode(TypedCode):
 
     otherwise = "use numba_op, or keep the callback"
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.not_run: list[tuple[str, int]] = []  # the user's lines that no example ran, which stay
-        self.made: set[str] = set()
-        self.grown: dict[ast.stmt, set[str]] = {}  # by function, names of `grown_lists`
-
     def fresh(self, name: str) -> str:
         """Return a name that is not in the function."""
         found = unused_name(name, every_name(self.unit.node) | self.made)
@@ -74,11 +67,11 @@ class TensorCode(TypedCode):
         if type(node) in WRITERS:
             return WRITERS[type(node)](self, node)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            return grown_lists.write_append(self, node.value) or write_statement(self, node.value)
+            return write_append(self, node.value) or write_statement(self, node.value)
         if isinstance(node, ast.Call):
-            return grown_lists.write_call_of_list(self, node) or self._call(node)
+            return write_call_of_list(self, node) or self._call(node)
         is_refused = (
-            (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and grown_lists.is_grown(node, self))
+            (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and is_grown(node, self))
             or (isinstance(node, ast.NamedExpr) and self.holds_tensors(node.value))
             or (isinstance(node, ast.ListComp) and self.decides(node))
         )
@@ -96,7 +89,7 @@ class TensorCode(TypedCode):
             return False
         is_simple = node.value is None or isinstance(node.value, ast.Constant) or is_number(node.value)
         is_traced = any(self.unit.node is function for _, function in self.observed.functions.values())
-        return is_traced and not is_simple and not any(self.observed.of(self.source, one) for one in ast.walk(node))
+        return is_traced and not is_simple and not any(number_of(one) in self.observed.seen for one in ast.walk(node))
 
     def write_part(self, node: ast.AST, part: ast.AST) -> str:
         """Return the text of a part of a node that stays."""

@@ -1,17 +1,19 @@
-"""Writes expressions by their observed types: dtypes, casts, and parentheses where they are needed."""
+"""Writes expressions by their observed types: dtypes, casts, tensors of lists, also of those that grow in a loop."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
 
+from pyopbench.model.syntax import number_of
 from pyopbench.ports.functions.table import name_of
-from pyopbench.ports.porting import grown_lists
-from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen, seen_as
+from pyopbench.ports.porting.observations import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen, seen_as
 from pyopbench.ports.porting.units import Code, Units
+from pyopbench.ports.porting.watched_calls import CHANGING
+from pyopbench.ports.porting.watching import names_bound
 
 NEP50 = int(np.__version__.split(".")[0]) >= 2
 """From NumPy 2 on a Python scalar has no dtype of its own, and every array has, whatever its rank
@@ -19,6 +21,9 @@ NEP50 = int(np.__version__.split(".")[0]) >= 2
 
 WEAK = {int: 1, float: 1.0, complex: 1j}
 """Types of Python scalars, and an example of each. Python's truth values have NumPy's dtype of them."""
+
+STACKING = ("np.array", "np.asarray", "np.stack")
+"""Functions that make one array of a list of arrays."""
 
 
 class TypedCode(Code):
@@ -31,10 +36,13 @@ class TypedCode(Code):
         self.is_mapped = False  # is it called for each example of a batch by `tf.vectorized_map`?
         # XLA supports neither writes at tensor indices nor `tf.range` with tensors.
         self.is_compiled = False
+        self.grown: dict[ast.stmt, set[str]] = {}  # by function, names of lists that grow
+        self.not_run: list[tuple[str, int]] = []  # the user's lines that no example ran, which stay
+        self.made: set[str] = set()  # names of variables that the user's code has not got
 
     def seen(self, node: ast.AST) -> set[Seen]:
         """Return what an expression was; a number is one where it was not evaluated, too."""
-        found = self.observed.of(self.source, node)
+        found = self.observed.seen.get(number_of(node), set())
         return found or ({seen_as(ast.literal_eval(node))} if is_number(node) else found)
 
     def is_tensor(self, node: ast.AST | None) -> bool:
@@ -51,11 +59,11 @@ class TypedCode(Code):
 
     def decides(self, node: ast.AST) -> bool:
         """Does the branch that a statement or an expression takes depend on values?"""
-        return self.observed.decides(self.source, node)
+        return number_of(node) in self.observed.decided
 
     def leaves(self, node: ast.AST, name: str) -> set[Seen]:
         """Return what a name is where the ways of a statement, or of the rounds of a loop, meet."""
-        return self.observed.leaves(self.source, node).get(name, set())
+        return self.observed.left.get(number_of(node), {}).get(name, set())
 
     def one(self, node: ast.expr) -> Seen:
         """Return the most general of the observations of an expression: the tensor, else the array, else the number."""
@@ -86,8 +94,8 @@ class TypedCode(Code):
 
     def tensor(self, node: ast.expr, dtype: str = "") -> str:
         """Return the text of an expression as a tensor of a dtype, by default of its own."""
-        if grown_lists.is_grown(node, self):
-            return grown_lists.stacked(self, node, dtype)
+        if is_grown(node, self):
+            return stacked(self, node, dtype)
         dtype = dtype or self.dtype(node)
         seen = self.seen(node)
         if any(one.kind == SEQUENCE for one in seen) and self.holds_tensors(node):
@@ -191,3 +199,91 @@ def _is_literal(node: ast.expr) -> TypeGuard[ast.List | ast.Tuple]:
 def joined(texts: Iterable[str]) -> str:
     """Return texts as the arguments of a call."""
     return ", ".join(one for one in texts if one)
+
+
+# Lists that grow in a loop or branch that depends on values: a `tf.TensorArray` that is read as one tensor. Any other
+# use of such a list is refused: it may be read for its length, or as an array of all its elements.
+
+
+def is_grown(node: ast.AST | None, code: Any) -> TypeGuard[ast.Name]:
+    """Is it the name of a list that is changed in a loop or branch that depends on values?"""
+    if not isinstance(node, ast.Name):
+        return False
+    function = code.unit.node
+    if function not in code.grown:
+        code.grown[function] = {
+            name
+            for statement in ast.walk(function)
+            if isinstance(statement, ast.If | ast.For | ast.While) and code.decides(statement)
+            for name, _ in _changed(statement)
+            if not any(isinstance(one, ast.Assign) and name in names_bound([one]) for one in ast.walk(statement))
+        }
+    return node.id in code.grown[function]
+
+
+def _changed(statement: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """Yield the names of lists that a statement changes, with the calls that do it."""
+    for one in ast.walk(statement):
+        function = one.func if isinstance(one, ast.Call) else None
+        if isinstance(function, ast.Attribute) and function.attr in CHANGING and isinstance(function.value, ast.Name):
+            yield function.value.id, one  # type: ignore[misc]
+
+
+def _element(code: Any, name: str) -> tuple[str, list[int | None]]:
+    """Return the dtype and the shape of what is appended to a list."""
+    calls = [one for other, one in _changed(code.unit.node) if other == name]
+    for one in calls:
+        if one.func.attr != "append":  # type: ignore[attr-defined]
+            raise code.refusal(one)
+    values = [one.args[0] for one in calls if code.seen(one.args[0])]
+    if not values:
+        raise code.refusal(calls[0], f"nothing is appended to `{name}` in any example")
+    dtypes = {code.dtype(one) for one in values}
+    dtype = code.loop_dtype(*values) if len(dtypes) > 1 else dtypes.pop()
+    seen = [one for value in values for one in code.seen(value)]
+    shapes = {one.shape if one.kind == TENSOR else (None,) * one.rank for one in seen}
+    if len({len(one) for one in shapes}) > 1:
+        raise code.refusal(values[0], f"values with different numbers of axes are appended to `{name}`")
+    return dtype, [one.pop() if len(one) == 1 else None for one in map(set, zip(*shapes, strict=True))]
+
+
+def write_list(code: Any, target: ast.expr, value: ast.expr) -> str:
+    """Return the right side of `name = []` of a list that grows; empty for any other assignment."""
+    if not is_grown(target, code):
+        return ""
+    if not isinstance(value, ast.List):
+        raise code.refusal(value)
+    if code.is_compiled:  # in TensorFlow 2.21
+        raise code.refusal(value, "compiled by XLA, a list that grows in a loop stays empty")
+    dtype, shape = _element(code, target.id)
+    options = f"size={len(value.elts)}, dynamic_size=True, clear_after_read=False, element_shape={shape}"
+    options += ", infer_shape=False" if None in shape else ""
+    filled = f".unstack({code.tensor(value, dtype)})" if value.elts else ""
+    return f"tf.TensorArray(tf.{dtype}, {options}){filled}"
+
+
+def write_append(code: Any, call: ast.Call) -> str | None:
+    """Return `name.append(value)` of such a list; None for any other call."""
+    if not isinstance(call.func, ast.Attribute) or not is_grown(call.func.value, code):
+        return None
+    name = call.func.value.id
+    dtype, _ = _element(code, name)
+    return f"{name} = {name}.write({name}.size(), {code.tensor(call.args[0], dtype)})"
+
+
+def write_call_of_list(code: Any, node: ast.Call) -> str | None:
+    """Return the length of such a list, or an array of its elements; None for any other call."""
+    several = node.args[0] if node.args else None
+    if not is_grown(several, code):
+        return None
+    name = code.name_of(node.func)
+    if name == "len":
+        return f"tf.cast({several.id}.size(), tf.int64)"
+    is_whole = name in STACKING and (name != "np.stack" or len(node.args) + len(node.keywords) == 1)
+    return stacked(code, several, code.dtype(node)) if is_whole else None
+
+
+def stacked(code: Any, node: ast.Name, dtype: str = "") -> str:
+    """Return such a list as a tensor."""
+    own, text = _element(code, node.id)[0], f"{node.id}.stack()"
+    return text if dtype in ("", own) else f"tf.cast({text}, tf.{dtype})"

@@ -1,4 +1,4 @@
-"""The functions that a body calls while it is watched: those of Python, of its library, and of TensorFlow.
+"""What a body does with values while it is watched: functions of Python, of libraries and TensorFlow, and operators.
 
 NumPy's functions are in `watched_values`, because NumPy calls the arrays for them.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import operator
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,12 @@ from pyopbench.ports.porting.watched_values import (
     WatchedInt,
     WatchedNumber,
     apply,
+    as_result,
     depending,
     depends,
     flat,
     grow,
+    is_open,
     length_depends,
     plain,
     renew,
@@ -140,3 +143,69 @@ def _as_callable(value: Any) -> Any:
     if is_function and is_numeric(value) and not (isinstance(value, type) and issubclass(value, np.generic)):
         return lambda *arguments, **options: call(value, arguments, options)
     return value
+
+
+# Attributes and operators.
+
+
+def attribute(value: Any, name: str) -> Any:
+    """Return an attribute."""
+    if not isinstance(value, WatchedArray) or name in ("shape", "size"):
+        return getattr(value, name)
+    found = getattr(plain(value), name)
+    if isinstance(found, np.ndarray | np.generic):
+        result = as_result(found, (value,), {}, name, is_dependent=value.depends)
+        if isinstance(result, WatchedArray) and name in ("T", "mT"):
+            last = value.ndim - 1
+            result.unknown = frozenset(last - axis for axis in value.unknown)
+        return result
+    return getattr(value, name) if callable(found) else found
+
+
+def operated(function: Any, *given: Any) -> Any:
+    """Return what an operator makes of values; of numbers without arrays as Python does, whatever they depend on.
+
+    `float * np.float64` is NumPy's number, and `bool & bool` a truth value, and not so for the subclasses above.
+    """
+    if any(isinstance(one, WatchedArray) for one in given):
+        return function(*given)
+    return function(*(plain(one) if isinstance(one, WatchedNumber) else one for one in given))
+
+
+def derived(found: Any, *given: Any) -> Any:
+    """Return the result of an operator of numbers, lists and tuples as one that depends on an input."""
+    if type(found) in NUMBERS or isinstance(found, np.generic):
+        return depending(found) if any(map(is_open, given)) else found
+    is_repeated = type(found) in (list, tuple) and any(isinstance(one, WatchedNumber) for one in given)
+    return depending(found) if is_repeated else found
+
+
+def settled(value: Any, dtype: str = "") -> Any:
+    """Return a value as it is behind a condition, or in a loop, that values decide.
+
+    Args:
+        value: of a name that is bound there.
+        dtype: that the name has in other rounds or on the other way; empty for its own.
+    """
+    is_number = isinstance(value, WatchedNumber) or type(value) in NUMBERS
+    if dtype and is_number and np.can_cast(np.min_scalar_type(plain(value)), dtype, "same_kind"):
+        return depending(np.dtype(dtype).type(plain(value)))
+    if isinstance(value, list):
+        value[:] = [settled(one) for one in value]
+        return value
+    return depending(value)
+
+
+def _contains(value: Any, several: Any) -> bool:
+    return plain(value) in (several if isinstance(several, set | frozenset | dict) else plain(several))
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv,
+    "FloorDiv": operator.floordiv, "Mod": operator.mod, "Pow": operator.pow, "LShift": operator.lshift,
+    "RShift": operator.rshift, "BitAnd": operator.and_, "BitOr": operator.or_, "BitXor": operator.xor,
+    "MatMult": operator.matmul, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge,
+    "Eq": operator.eq, "NotEq": operator.ne, "In": _contains,
+    "NotIn": lambda value, several: not _contains(value, several),
+    "USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert, "Not": operator.not_,
+}  # fmt: skip

@@ -112,7 +112,11 @@ class WatchedArray(np.ndarray[Any, Any]):
             raise TypeError("iteration over a 0-d array")
         # A port takes all rows before the first round of a loop over them.
         begin = CONTROL.time
-        return (_of_time(self[place], begin) for place in range(super().shape[0]))
+        for place in range(super().shape[0]):
+            item = self[place]
+            if isinstance(item, WatchedArray):
+                item.time = begin
+            yield item
 
     def __getitem__(self, key: Any) -> Any:
         array = self.view(np.ndarray)
@@ -214,12 +218,6 @@ def renew(value: Any, holder: Any = None) -> Any:
     found = view_of(value, value.memory, value.unknown)
     found.holder = holder
     return found
-
-
-def _of_time(value: Any, time: int) -> Any:
-    if isinstance(value, WatchedArray):
-        value.time = time
-    return value
 
 
 class WatchedNumber:
@@ -498,51 +496,3 @@ def _unknown_of_arrays(array: WatchedArray, entries: list[Any], found: Any) -> f
         ahead = itertools.takewhile(lambda one: isinstance(one, slice) or one is Ellipsis, entries)
         unknown.add(min(len(list(ahead)), found.ndim - 1))
     return frozenset(unknown)
-
-
-def attribute(value: Any, name: str) -> Any:
-    """Return an attribute."""
-    if not isinstance(value, WatchedArray) or name in ("shape", "size"):
-        return getattr(value, name)
-    found = getattr(plain(value), name)
-    if isinstance(found, np.ndarray | np.generic):
-        result = as_result(found, (value,), {}, name, is_dependent=value.depends)
-        if isinstance(result, WatchedArray) and name in ("T", "mT"):
-            last = value.ndim - 1
-            result.unknown = frozenset(last - axis for axis in value.unknown)
-        return result
-    return getattr(value, name) if callable(found) else found
-
-
-def operated(function: Any, *given: Any) -> Any:
-    """Return what an operator makes of values; of numbers without arrays as Python does, whatever they depend on.
-
-    `float * np.float64` is NumPy's number, and `bool & bool` a truth value, and not so for the subclasses above.
-    """
-    if any(isinstance(one, WatchedArray) for one in given):
-        return function(*given)
-    return function(*(plain(one) if isinstance(one, WatchedNumber) else one for one in given))
-
-
-def derived(found: Any, *given: Any) -> Any:
-    """Return the result of an operator of numbers, lists and tuples as one that depends on an input."""
-    if type(found) in NUMBERS or isinstance(found, np.generic):
-        return depending(found) if any(map(is_open, given)) else found
-    is_repeated = type(found) in (list, tuple) and any(isinstance(one, WatchedNumber) for one in given)
-    return depending(found) if is_repeated else found
-
-
-def settled(value: Any, dtype: str = "") -> Any:
-    """Return a value as it is behind a condition, or in a loop, that values decide.
-
-    Args:
-        value: of a name that is bound there.
-        dtype: that the name has in other rounds or on the other way; empty for its own.
-    """
-    is_number = isinstance(value, WatchedNumber) or type(value) in NUMBERS
-    if dtype and is_number and np.can_cast(np.min_scalar_type(plain(value)), dtype, "same_kind"):
-        return depending(np.dtype(dtype).type(plain(value)))
-    if isinstance(value, list):
-        value[:] = [settled(one) for one in value]
-        return value
-    return depending(value)

@@ -33,7 +33,8 @@ from pyopbench.ports.porting.facts import (
     written_inputs,
 )
 from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
-from pyopbench.ports.porting.observe import Observed, definition_of, observe
+from pyopbench.ports.porting.observations import Observed
+from pyopbench.ports.porting.observe import definition_of, observe
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.rebinding import arrange, unwrap

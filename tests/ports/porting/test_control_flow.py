@@ -10,7 +10,8 @@ import pytest
 
 from pyopbench.model.files import load_file
 from pyopbench.ports.extract.definitions import CannotPort
-from pyopbench.ports.porting.observe import MOST_STEPS, TENSOR, observe
+from pyopbench.ports.porting.observations import TENSOR
+from pyopbench.ports.porting.observe import MOST_STEPS, observe
 from written_ports import line_of, lines_of, run_its_test, write_source
 
 VECTOR = "rng.random(6)"
