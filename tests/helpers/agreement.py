@@ -15,8 +15,7 @@ from pyopbench.ports.extract.extraction import extract
 from pyopbench.ports.for_numba.types import types_of
 from pyopbench.ports.functions.sources import FOR_NUMBA, source_of
 from pyopbench.ports.porting.body_code import BodyCode, body_name
-from pyopbench.ports.porting.module_text import module_text
-from pyopbench.ports.porting.units import Units
+from pyopbench.ports.porting.module_text import Units, module_text
 from pyopbench.ports.porting.writers import DECORATOR
 
 

@@ -20,7 +20,7 @@ from pyopbench.ports.arrays import as_array, body_outputs
 from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.porting import pool
 from pyopbench.ports.porting.facts import Facts, examples_of, probed_examples
-from pyopbench.ports.porting.module_text import copied_module, format_text, module_text, require_free
+from pyopbench.ports.porting.module_text import Code, Units, copied_module, format_text, module_text, require_free
 from pyopbench.ports.porting.port import (
     PortModule,
     body_of,
@@ -30,7 +30,6 @@ from pyopbench.ports.porting.port import (
     require_same,
     write_port,
 )
-from pyopbench.ports.porting.units import Code, Units
 from pyopbench.ports.rebinding import unwrap
 
 FUNCTION, OUTPUTS = "arrange", "outputs_of"

@@ -22,7 +22,7 @@ import numpy as np
 from pyopbench.model.op import Op
 from pyopbench.model.syntax import Function
 from pyopbench.ports.arrays import as_array, as_given, body_outputs, dtype_of, read_only
-from pyopbench.ports.porting.units import Units
+from pyopbench.ports.porting.module_text import Units
 from pyopbench.ports.porting.watched_values import METHODS, WRITING
 from pyopbench.ports.porting.watching import output_of
 from pyopbench.ports.rebinding import arrange, unwrap

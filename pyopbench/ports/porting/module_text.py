@@ -1,4 +1,4 @@
-"""The text of a file: its docstring, imports and statements; and the module that importing it gives."""
+"""A module as text: the user's statements that it needs, what prints them, imports, and what importing it gives."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from pyopbench.model.child_process import which
 from pyopbench.model.files import load_file, make_cache_folder, write_atomically
-from pyopbench.model.syntax import DEFINITIONS, bindings
+from pyopbench.model.syntax import DEFINITIONS, Source, bindings, globals_read, import_of, parts_of
 from pyopbench.ports import keras_layer
 from pyopbench.ports.extract.definitions import CannotPort
-from pyopbench.ports.porting.units import Units
+from pyopbench.ports.extract.module import unparsed
 
 USUAL = {
     **{name: f"import {name}" for name in ("collections", "functools", "itertools", "numba", "os", "sys")},
@@ -28,6 +30,151 @@ USUAL = {
     "tf": "import tensorflow as tf",
 }
 """The import of each name that the written code itself uses."""
+
+LOOSE = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr)
+"""Expressions that an operator next to them may take apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """A statement of the top level of a module, and the globals that it reads."""
+
+    node: ast.stmt
+    name: str
+    reads: frozenset[str]
+
+
+class Units:
+    """The statements of an extracted module that some names of it need, or all of them, and its imports, by name."""
+
+    def __init__(self, source: Source, *names: str) -> None:
+        self.source = source
+        self.by_name: dict[str, Unit] = {}
+        self.imports: dict[str, str] = {}  # statements
+        self.add(*(names or bindings(source.tree.body)))
+
+    def add(self, *names: str) -> None:
+        """Add statements of the module and all that they need."""
+        statements, waiting = bindings(self.source.tree.body), list(names)
+        while waiting:
+            name = waiting.pop(0)
+            node = statements.get(name)
+            if node is None or name in self.by_name:
+                continue  # it is Python's own, or is there
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                self.imports[name] = import_of(node, name)
+            else:
+                self.by_name[name] = Unit(node, name, frozenset(globals_read(node)))
+                waiting += sorted(self.by_name[name].reads)
+
+    def is_entry(self, unit: Unit) -> bool:
+        """Is it the function for which all others are needed, and none of them calls it?"""
+        return unit is next(iter(self.by_name.values())) and all(
+            unit.name not in one.reads for one in self.by_name.values()
+        )
+
+    def value(self, name: str) -> Any:
+        """Return what a global of the module is bound to; what Python has by itself under that name otherwise."""
+        module = next(one for one in list(sys.modules.values()) if getattr(one, "__file__", None) == self.source.path)
+        return vars(module).get(name, getattr(builtins, name, None))
+
+    def in_order(self) -> list[Unit]:
+        """Return the statements in the order of the module, in which what is needed stands before what needs it."""
+        unique = {id(one.node): one for one in self.by_name.values()}.values()
+        return sorted(unique, key=lambda one: one.node.lineno)
+
+
+class Code:
+    """Prints statements unchanged; subclasses override `rewrite` for nodes that must change."""
+
+    unit: Unit
+    """The statement that is being written."""
+    otherwise = ""
+    """The usual fix for a body that is refused."""
+
+    def __init__(self, units: Units) -> None:
+        self.units, self.source = units, units.source
+        self.refused: list[CannotPort] = []
+
+    def write_units(self) -> dict[str, str]:
+        """Return all statements by what they define; raises the first refusal, which has all others."""
+        texts = {unit.name: self.or_noted(self.write_unit, unit, "") for unit in self.units.in_order()}
+        if self.refused:
+            first, *others = {(one.place, one.why): one for one in self.refused}.values()
+            first.others = tuple(others)
+            raise first
+        return texts
+
+    def write_unit(self, unit: Unit) -> str:
+        """Return a statement of the top level."""
+        self.unit = unit
+        return unparsed([(ast.parse(self.write(unit.node)).body[0], "")])[0].rstrip("\n")
+
+    def write(self, node: ast.AST) -> str:
+        """Return the text of a node, which any operator may stand next to.
+
+        If it is a statement that cannot be written, note that and go on.
+        """
+        is_noted = isinstance(node, ast.stmt) and not isinstance(node, DEFINITIONS)
+        text: str = self.or_noted(self._written, node, "pass") if is_noted else self._written(node)
+        return text
+
+    def or_noted(self, write: Callable[[Any], Any], what: Any, otherwise: Any) -> Any:
+        """Return what is written; note a refusal, and ignore errors after it, which it may have caused."""
+        try:
+            return write(what)
+        except CannotPort as refusal:
+            self.refused.append(refusal)
+        except Exception:
+            if not self.refused:
+                raise
+        return otherwise
+
+    def _written(self, node: ast.AST) -> str:
+        found = self.rewrite(node)
+        text = self.write_with_parts(node) if found is None else found
+        # Where they are not needed, `write_unit` leaves these parentheses out.
+        return f"({text})" if isinstance(node, LOOSE) or (isinstance(node, ast.expr) and found is not None) else text
+
+    def rewrite(self, node: ast.AST) -> str | None:
+        """Return the text of a node that has to be rewritten; None for one that stays."""
+        return None
+
+    def write_with_parts(self, node: ast.AST) -> str:
+        """Return the text of a node with its parts rewritten where they have to be."""
+        if not hasattr(node, "lineno"):  # a key that a rule has put in
+            return ast.unparse(node)
+        return self.replaced(node, [(part, self.write_part(node, part)) for part in parts_of(node)])
+
+    def replaced(self, node: ast.AST, parts: Iterable[tuple[ast.AST, str]]) -> str:
+        """Return the text of a node with some of its parts replaced."""
+        return self.source.replaced(*self.source.span(node), [(*self.source.span(part), text) for part, text in parts])
+
+    def write_part(self, node: ast.AST, part: ast.AST) -> str:
+        """Return the text of a part of a node that stays."""
+        return self.write(part)
+
+    def is_global(self, name: ast.Name) -> bool:
+        """Is it a name of the top level of the file, and none of the function?"""
+        return isinstance(name.ctx, ast.Load) and name.id in self.unit.reads
+
+    def value_of(self, node: ast.AST) -> Any:
+        """Return what `name` or `module.name` means in the file; None for what is no global."""
+        if isinstance(node, ast.Name):
+            return self.units.value(node.id) if self.is_global(node) else None
+        if isinstance(node, ast.Attribute):
+            home = self.value_of(node.value)
+            return None if home is None else getattr(home, node.attr, None)
+        return None
+
+    def refusal(self, node: ast.AST, why: str = "", fix: str = "") -> CannotPort:
+        """Return the error about a line."""
+        first, *_ = ast.unparse(node).splitlines()
+        why = why or f"`{first}` has no counterpart in TensorFlow"
+        return CannotPort(why, fix=fix or self.otherwise, place=(self.source.path, getattr(node, "lineno", 1)))
+
+
+# Files.
 
 
 def module_text(

@@ -10,8 +10,8 @@ import numpy as np
 
 from pyopbench.model.syntax import number_of
 from pyopbench.ports.functions.table import name_of
+from pyopbench.ports.porting.module_text import Code, Units
 from pyopbench.ports.porting.observations import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen, seen_as
-from pyopbench.ports.porting.units import Code, Units
 from pyopbench.ports.porting.watched_calls import CHANGING
 from pyopbench.ports.porting.watching import names_bound
 

@@ -21,8 +21,7 @@ from pyopbench.ports.extract.module import unparsed
 from pyopbench.ports.for_numba.names import tree
 from pyopbench.ports.for_numba.types import Types, types_of
 from pyopbench.ports.functions.sources import FOR_NUMBA, source_of
-from pyopbench.ports.porting import numba_text
-from pyopbench.ports.porting.body_code import BodyCode, body_name
+from pyopbench.ports.porting import body_code
 from pyopbench.ports.porting.control_flow import DECIDING
 from pyopbench.ports.porting.facts import (
     Facts,
@@ -32,11 +31,10 @@ from pyopbench.ports.porting.facts import (
     writes_to_arrays,
     written_inputs,
 )
-from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
+from pyopbench.ports.porting.module_text import Units, copied_module, module_text, require_free
 from pyopbench.ports.porting.observations import Observed
 from pyopbench.ports.porting.observe import definition_of, observe
 from pyopbench.ports.porting.tensor_code import TensorCode
-from pyopbench.ports.porting.units import Units
 from pyopbench.ports.rebinding import arrange, unwrap
 
 DECORATOR = "numba.njit(error_model='numpy')"
@@ -157,37 +155,37 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     types = types_of(op.numpy, examples_of(op, 2, 1))
     if op.numpy_gradient is not None:
         types = types_of(op.numpy_gradient, [_given_to_gradient(op, one)], types)
-    code = BodyCode(units, name, DECORATOR, types)
+    code = body_code.BodyCode(units, name, DECORATOR, types)
     statements = code.write_units()
     helpers = source_of(code.helpers, FOR_NUMBA)
-    imports, module, bound = copied_module(numba_text.MODULE)
+    imports, module, bound = copied_module(body_code.MODULE)
     require_free(units, {*bound, f"{facts.function}_op", *helpers}, imports, is_anywhere=True)
-    called, text = numba_text.call_of_body(one, [place for place in written_to if one.inputs[place][2]])
+    called, text = body_code.call_of_body(one, [place for place in written_to if one.inputs[place][2]])
     texts = [*_with_functions(units, statements, helpers), module, text]
     is_seeded = bool(code.drawn) and "seed" not in code.drawn
     _check_draws(op, one, is_seeded=is_seeded, is_of_batch=is_of_batch)
     if is_seeded:
-        called, text = numba_text.call_after_seeding(one, called)
+        called, text = body_code.call_after_seeding(one, called)
         texts.append(text)
     if is_of_batch:
         returned = op.numpy(*as_given(examples_of(op, 1, 1)[0]))
         outputs = [(dtype, len(shape)) for dtype, shape in one.outputs]
         names = [name for name, _, _ in facts.inputs]
-        called, text = numba_text.loop_over(called, names, outputs, is_tuple=isinstance(returned, tuple))
+        called, text = body_code.loop_over(called, names, outputs, is_tuple=isinstance(returned, tuple))
         texts.append(text)
     given = ""
     if gradient:
         given, made = _gradient_op(op, facts, one, gradient, is_of_batch=is_of_batch)
         texts += made
     taken = [(dtype, rank) for _, dtype, rank in facts.inputs] + ([("int32", 0)] if is_seeded else [])
-    texts.append(numba_text.op_text(f"{facts.function}_op", called, taken, facts.outputs, given))
+    texts.append(body_code.op_text(f"{facts.function}_op", called, taken, facts.outputs, given))
     loop = " and the loop over a batch" if is_of_batch else ""
     how = f"`{facts.function}` of {facts.file}{loop}, compiled by Numba, as a TensorFlow op."
     notes = [f"{LEADING}."] if is_of_batch else []
     notes += [] if gradient or not facts.differentiable else ["It has no gradient, as the callback had none."]
     notes += [_of_seed(code.drawn)] if is_seeded else []
     doc = docstring(body.doc, facts, how, notes)
-    texts.append(numba_text.wrapper(facts, doc, f"{facts.function}_op", is_seeded=is_seeded))
+    texts.append(body_code.wrapper(facts, doc, f"{facts.function}_op", is_seeded=is_seeded))
     text = module_text(how, [one for one in texts if one], units, also=imports)
     return Made(text, has_gradient=bool(gradient), drawn=frozenset(code.drawn) if is_seeded else None)
 
@@ -203,7 +201,7 @@ def _check_draws(op: Op, facts: Facts, *, is_seeded: bool, is_of_batch: bool) ->
 
 
 def _of_seed(drawn: Set[str]) -> str:
-    other = sorted(drawn - numba_text.DRAWN_ALIKE)
+    other = sorted(drawn - body_code.DRAWN_ALIKE)
     found = "With the same seed, the numbers are those of NumPy after `np.random.seed(seed)`."
     if other:
         found = f"Its numbers are distributed as those of NumPy, but are others ({', '.join(other)})."
@@ -213,12 +211,12 @@ def _of_seed(drawn: Set[str]) -> str:
 def _gradient_op(op: Op, facts: Facts, one: Facts, gradient: str, *, is_of_batch: bool) -> tuple[str, list[str]]:
     """Return what `NumbaOp` takes of the gradient, as source, and the statements that it needs."""
     picked, is_writing = _facts_of_gradient(op, one)
-    called, text, names = numba_text.call_of_gradient(one, gradient, picked, is_writing=is_writing)
+    called, text, names = body_code.call_of_gradient(one, gradient, picked, is_writing=is_writing)
     texts = [text]
     by = [facts.inputs[place][1:] for place in facts.differentiable]
     if is_of_batch:
         outputs = [(dtype, rank - 1) for dtype, rank in by]
-        called, text = numba_text.loop_over(called, names, outputs, is_tuple=picked is not None)
+        called, text = body_code.loop_over(called, names, outputs, is_tuple=picked is not None)
         texts.append(text)
     inputs = [(dtype, rank) for _, dtype, rank in facts.inputs] + [
         (dtype, len(shape)) for dtype, shape in facts.outputs
@@ -228,7 +226,7 @@ def _gradient_op(op: Op, facts: Facts, one: Facts, gradient: str, *, is_of_batch
         (facts.inputs[place][1], [(place, axis) for axis in range(facts.inputs[place][2])])
         for place in facts.differentiable
     ]
-    texts.append(numba_text.op_text(f"{facts.function}_gradient_op", called, inputs, sizes))
+    texts.append(body_code.op_text(f"{facts.function}_gradient_op", called, inputs, sizes))
     return f"({facts.function}_gradient_op, {facts.differentiable}, {facts.floating})", texts
 
 
@@ -238,7 +236,7 @@ def _numpy_function(op: Op, body: Body, examples: Examples, *, is_of_batch: bool
     units = Units(body.source, name)
     written_to = written_inputs(arrange(op.numpy, unwrap(op.numpy)), examples_of(op, 2, 1), units)
     adapter = _adapter(facts, [place for place in written_to if facts.inputs[place][2]])
-    statements = BodyCode(units, name, "", Types()).write_units()
+    statements = body_code.BodyCode(units, name, "", Types()).write_units()
     called = "called once with a batch" if is_of_batch else "on arrays"
     how = f"`{facts.function}` of {facts.file}, {called}, behind `tf.numpy_function`."
     notes = [f"{LEADING}."] if is_of_batch else []
@@ -271,9 +269,9 @@ def _adapter(facts: Facts, copied: Sequence[int]) -> str:
             "    arrays = [one[()] if isinstance(one, np.ndarray) else one for one in arrays]",
         ]
     first, *others = dtypes = [f"np.{dtype}" for dtype, _ in facts.outputs]
-    outputs = f"np.asarray({body_name(facts.function)}(*arrays), {first})"
+    outputs = f"np.asarray({body_code.body_name(facts.function)}(*arrays), {first})"
     if others:
-        several = f"zip({body_name(facts.function)}(*arrays), [{', '.join(dtypes)}])"
+        several = f"zip({body_code.body_name(facts.function)}(*arrays), [{', '.join(dtypes)}])"
         outputs = f"[np.asarray(one, dtype) for one, dtype in {several}]"
     return "\n".join([*lines, f"    return {outputs}"])
 

@@ -19,10 +19,9 @@ from function_rows import rows
 from pyopbench.model.files import load_file
 from pyopbench.ports.functions.sources import source_of
 from pyopbench.ports.functions.table import TABLE
-from pyopbench.ports.porting.module_text import module_text
+from pyopbench.ports.porting.module_text import Units, module_text
 from pyopbench.ports.porting.observe import definition_of, observe
 from pyopbench.ports.porting.tensor_code import TensorCode
-from pyopbench.ports.porting.units import Units
 from written_ports import difference, flat
 
 pytest.importorskip("scipy")
