@@ -23,7 +23,8 @@ from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.porting.arrangements import write_arrangement
 from pyopbench.ports.porting.body_code import lines_of_body
 from pyopbench.ports.porting.module_text import keep_text
-from pyopbench.ports.porting.port import PortModule, extracted_op, write_port
+from pyopbench.ports.porting.port import extracted_op, write_port
+from pyopbench.ports.porting.writers import PortModule
 from pyopbench.ports.rebinding import arrange, unwrap
 
 

@@ -20,7 +20,8 @@ from pyopbench.ports.arrays import as_array, as_given, as_outputs, dtype_of
 from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.porting.check_file import write_test
 from pyopbench.ports.porting.module_text import import_text
-from pyopbench.ports.porting.port import PortModule, write_port
+from pyopbench.ports.porting.port import write_port
+from pyopbench.ports.porting.writers import PortModule
 from pyopbench.ports.rebinding import returning_arrays
 
 CORPUS = ROOT / "examples" / "corpus"

@@ -22,7 +22,6 @@ from pyopbench.ports.porting import pool
 from pyopbench.ports.porting.facts import Facts, examples_of, probed_examples
 from pyopbench.ports.porting.module_text import Code, Units, copied_module, format_text, module_text, require_free
 from pyopbench.ports.porting.port import (
-    PortModule,
     body_of,
     extracted_op,
     refusals_of_user,
@@ -30,6 +29,7 @@ from pyopbench.ports.porting.port import (
     require_same,
     write_port,
 )
+from pyopbench.ports.porting.writers import PortModule
 from pyopbench.ports.rebinding import unwrap
 
 FUNCTION, OUTPUTS = "arrange", "outputs_of"
@@ -123,7 +123,7 @@ def call_body(*arrays):
     docstring = f"{summary}\n\n    dataset = arrange(dataset{batch}){behind}\n"
     docstring += f"\nIf the rest of the pipeline takes batches, leave out `{behind}`.\n" if key.batch else ""
     text = format_text(module_text(docstring, statements, units, also=sorted({*also})))
-    return PortModule(text, FUNCTION, not_run=(), notes=(), dataset="", facts=facts, frozen=frozenset())
+    return PortModule(text, replace(facts, function=FUNCTION))
 
 
 def _around_port(op: Op, key: ArrangementKey, name: str) -> PortModule:
@@ -143,7 +143,8 @@ def _around_port(op: Op, key: ArrangementKey, name: str) -> PortModule:
     if taken := functions & {FUNCTION, OUTPUTS}:
         raise CannotPort(f"your function has the name `{min(taken)}`, which the file needs", fix="give it another name")
     text = f"{made.text}\n{_arrange(op, key, made.facts, call, f'`{made.function}` in a dataset: `{name}`.')}"
-    return replace(made, text=format_text(text), function=FUNCTION, dataset="", drawn=None)
+    facts = replace(made.facts, function=FUNCTION)
+    return replace(made, text=format_text(text), facts=facts, dataset="", drawn=None)
 
 
 def _arguments(several: str, facts: Facts, keywords: Sequence[str]) -> str:

@@ -20,7 +20,8 @@ from pyopbench.ports.extract.extraction import Extraction
 from pyopbench.ports.porting.body_code import DRAWN_ALIKE
 from pyopbench.ports.porting.facts import SEEDS
 from pyopbench.ports.porting.module_text import Code, Units, copied_module, format_text, module_text, require_free
-from pyopbench.ports.porting.port import PortModule, add_bodies, refusals_of_user
+from pyopbench.ports.porting.port import add_bodies, refusals_of_user
+from pyopbench.ports.porting.writers import PortModule
 
 MODULE = Path(pyopbench.ports.__path__[0]) / "port_check.py"
 """The code that each test has a copy of. It is read and not imported, because it imports TensorFlow."""

@@ -7,10 +7,10 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -28,35 +28,13 @@ from pyopbench.ports.porting.facts import Facts, docstring, examples_of, facts_o
 from pyopbench.ports.porting.module_text import format_text, import_text, with_layer
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.returned_writes import return_writes
-from pyopbench.ports.porting.writers import LEADING, WRITERS, Body, Made
+from pyopbench.ports.porting.writers import LEADING, WRITERS, Body, PortModule
 from pyopbench.ports.rebinding import unwrap, with_body
 
 OBSERVED_SIZES = 2
 
 BATCH = 32
 """Examples in a batch of the call that is shown."""
-
-Frozen: TypeAlias = frozenset[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class PortModule:
-    """A port as the text of a module, which is measured, shown in a report, and put in place by the command `port`."""
-
-    text: str
-    function: str
-    """The name of the function of tensors in it."""
-    not_run: tuple[tuple[str, int], ...]
-    """Lines of the user's that no example went through: file and line."""
-    notes: tuple[str, ...]
-    """Kinds of notes, as in a `PortLine`."""
-    dataset: str
-    """The call of `Dataset.map` that goes with a batched form; empty for others."""
-    facts: Facts
-    frozen: Frozen
-    """Statements of the user's whose values are written down in their place: file and name."""
-    drawn: frozenset[str] | None = None
-    """Functions of `numpy.random` that draw in it after a seed that it takes; None where it takes none."""
 
 
 def write_port(op: Op, variant: str) -> PortModule:
@@ -69,25 +47,20 @@ def write_port(op: Op, variant: str) -> PortModule:
         if how:
             require_fixed_shapes(yours)
         body = body_of(yours, unwrap(yours.numpy))
-        facts, made = _made(yours, body, variant)
+        made = _made(yours, body, variant)
     keywords = () if how == "map" else body.keywords
-    not_run = [place for place in map(place_of_user, made.not_run) if place is not None]
-    text, notes = format_text(with_layer(made.text, facts.function)), made.notes
+    not_run = {place for place in map(place_of_user, made.not_run) if place is not None}
+    text, facts, notes = format_text(with_layer(made.text, made.function)), made.facts, made.notes
     if variant.startswith("traced"):  # a body itself is given arrays, whose sizes are known
         (example,) = _stacked(examples_of(op, 1, 1)) if how else examples_of(op, 1, 1)
         if _needs_sizes(text, body.source, facts, keywords, example):
             facts, notes = replace(facts, needs_sizes=True), ("known sizes: all inputs", *notes)
             text = _with_sentence(text, facts.function)
-    prints = _prints(body.source)
-    return PortModule(
-        text=text,
-        function=facts.function,
-        not_run=tuple(sorted({*not_run})),
-        notes=(*notes, f"prints: {', '.join(prints)}") if prints else notes,
-        dataset=_dataset_call(facts, keywords) if how else "",
-        facts=facts if made.has_gradient else replace(facts, differentiable=()),
-        frozen=frozen,
-        drawn=made.drawn,
+    if prints := _prints(body.source):
+        notes = (*notes, f"prints: {', '.join(prints)}")
+    dataset = _dataset_call(facts, keywords) if how else ""
+    return replace(
+        made, text=text, facts=facts, not_run=tuple(sorted(not_run)), notes=notes, dataset=dataset, frozen=frozen
     )
 
 
@@ -158,7 +131,7 @@ def refusals_of_user() -> Iterator[None]:
         raise
 
 
-def extracted_op(op: Op, variant: str) -> tuple[Op, Frozen]:
+def extracted_op(op: Op, variant: str) -> tuple[Op, frozenset[tuple[str, str]]]:
     """Return an op whose body and gradient are in a self-contained module, and the values written into that.
 
     For a port to TensorFlow ops, its functions return the arrays that they write to.
@@ -214,18 +187,18 @@ def add_bodies(op: Op, extraction: Extraction) -> None:
     extraction.add(unwrap(op.numpy), op.name if op.is_own else "", len(examples_of(op, 1, 1)[0]))
 
 
-def _made(op: Op, body: Body, variant: str) -> tuple[Facts, Made]:
+def _made(op: Op, body: Body, variant: str) -> PortModule:
     """Return what a port takes and returns, and its text."""
     one, how = body.facts, BATCHED.get(variant)
     write = WRITERS[variant.removesuffix("_map")]
     examples = examples_of(op, OBSERVED_SIZES, 1)
     if how is None:
-        return one, write(op, body, examples)
+        return write(op, body, examples)
     facts = _of_batch(one, one.function if how != "map" else f"{one.function}_batch")
     if how != "map":
-        return facts, write(op, replace(body, facts=facts), _stacked(examples))
+        return write(op, replace(body, facts=facts), _stacked(examples))
     made = write(op, replace(body, is_mapped=True), examples)
-    return facts, replace(made, text=_mapped(made.text, one, facts, body.keywords))
+    return replace(made, text=_mapped(made.text, one, facts, body.keywords), facts=facts)
 
 
 def _check(op: Op, variant: str) -> None:

@@ -44,15 +44,27 @@ LEADING = "The first axis of each argument and of each result is that of the exa
 
 
 @dataclass(frozen=True)
-class Made:
-    """The text of a module, and what holds for it."""
+class PortModule:
+    """A port as the text of a module, which is measured, shown in a report, and put in place by the command `port`."""
 
     text: str
-    has_gradient: bool = True
+    facts: Facts
+    """What its function of tensors takes and returns; no input is differentiable where it has no gradient."""
     not_run: tuple[tuple[str, int], ...] = ()
+    """Lines of the user's that no example went through: file and line."""
     notes: tuple[str, ...] = ()
+    """Kinds of notes, as in a `PortLine`."""
+    dataset: str = ""
+    """The call of `Dataset.map` that goes with a batched form; empty for others."""
+    frozen: frozenset[tuple[str, str]] = frozenset()
+    """Statements of the user's whose values are written down in their place: file and name."""
     drawn: frozenset[str] | None = None
     """Functions of `numpy.random` that draw in it after a seed that it takes; None where it takes none."""
+
+    @property
+    def function(self) -> str:
+        """The name of the function in it."""
+        return self.facts.function
 
 
 @dataclass(frozen=True)
@@ -74,10 +86,10 @@ class Body:
 
 
 Examples = Sequence[tuple[Any, ...]]
-Writer = Callable[[Op, Body, Examples], Made]
+Writer = Callable[[Op, Body, Examples], PortModule]
 
 
-def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -> Made:
+def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -> PortModule:
     made = _of_tensors(body, observe(op.numpy, examples), is_compiled=is_compiled)
     if made.not_run:
         # A write that only smaller examples go through must not be missed, so this may refuse the body.
@@ -90,7 +102,7 @@ def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False
     return made
 
 
-def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) -> Made:
+def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) -> PortModule:
     """Return the body in TensorFlow ops."""
     facts, name = body.facts, body.definition.name
     units = Units(body.source, name)
@@ -113,7 +125,7 @@ def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) ->
     statements[name] = _documented(statements[name], docstring(body.doc, facts, how, says), decorator)
     texts = _with_functions(units, statements, source_of(code.snippets))
     text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops.", texts, units)
-    return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes))
+    return PortModule(text, facts, tuple(code.not_run), tuple(notes))
 
 
 def _documented(text: str, doc: str, decorator: str) -> str:
@@ -136,7 +148,7 @@ def _with_functions(units: Units, statements: Mapping[str, str], functions: Mapp
     return texts
 
 
-def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = False) -> Made:
+def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = False) -> PortModule:
     """Return the body and all that it needs compiled by Numba, the module that makes ops of it, and the function.
 
     That of a batch calls the body for each example.
@@ -187,7 +199,8 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     doc = docstring(body.doc, facts, how, notes)
     texts.append(body_code.wrapper(facts, doc, f"{facts.function}_op", is_seeded=is_seeded))
     text = module_text(how, [one for one in texts if one], units, also=imports)
-    return Made(text, has_gradient=bool(gradient), drawn=frozenset(code.drawn) if is_seeded else None)
+    facts = facts if gradient else replace(facts, differentiable=())
+    return PortModule(text, facts, drawn=frozenset(code.drawn) if is_seeded else None)
 
 
 def _check_draws(op: Op, facts: Facts, *, is_seeded: bool, is_of_batch: bool) -> None:
@@ -230,7 +243,7 @@ def _gradient_op(op: Op, facts: Facts, one: Facts, gradient: str, *, is_of_batch
     return f"({facts.function}_gradient_op, {facts.differentiable}, {facts.floating})", texts
 
 
-def _numpy_function(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = False) -> Made:
+def _numpy_function(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = False) -> PortModule:
     """Return the body and what it needs, what calls it with arrays, and the function of tensors around that."""
     facts, name = body.facts, body.definition.name
     units = Units(body.source, name)
@@ -243,7 +256,7 @@ def _numpy_function(op: Op, body: Body, examples: Examples, *, is_of_batch: bool
     notes += ["It has no gradient."] if facts.differentiable else []
     doc = docstring(body.doc, facts, how, notes)
     texts = [*_with_functions(units, statements, {}), adapter, _around_callback(facts, doc)]
-    return Made(module_text(how, texts, units), has_gradient=False, notes=("callback",))
+    return PortModule(module_text(how, texts, units), replace(facts, differentiable=()), notes=("callback",))
 
 
 def _adapter(facts: Facts, copied: Sequence[int]) -> str:
