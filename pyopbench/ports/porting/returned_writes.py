@@ -18,12 +18,12 @@ from pyopbench.model.syntax import (
     every_name,
     has_unpacked,
     local_names,
-    names_bound,
     own_nodes,
     read_source,
     unused_name,
 )
 from pyopbench.ports.extract.module import Extracted, load, place_of_user, unparsed
+from pyopbench.ports.porting.watching import names_bound, names_written, parameters_of
 
 
 @dataclass(frozen=True)
@@ -98,14 +98,13 @@ def _written(
     functions: Mapping[str, ast.FunctionDef], calls: Mapping[str, Sequence[_Call]], fixed: set[str]
 ) -> dict[str, tuple[str, ...]]:
     """Return the parameters to whose elements functions write, also by calling others, except those in `fixed`."""
-    found = {name: {_array_of(one) for one in own_nodes(function)} for name, function in functions.items()}
+    found = {name: names_written(function.body) for name, function in functions.items()}
     while True:
-        written = {}
+        written = dict[str, tuple[str, ...]]()
         for name, function in functions.items():
-            bound = {one for statement in function.body for one in names_bound(statement)}
-            parameters = [one.arg for one in _parameters(function)]
-            written[name] = tuple(one for one in parameters if one in found[name] and one not in bound)
-        written = {name: several for name, several in written.items() if several and name not in fixed}
+            arrays = found[name] - names_bound(function.body)
+            if name not in fixed and not arrays.isdisjoint(parameters_of(function)):
+                written[name] = tuple(one for one in parameters_of(function) if one in arrays)
         before = {name: {*names} for name, names in found.items()}
         for name, several in written.items():
             for one in calls[name]:
@@ -116,25 +115,10 @@ def _written(
             return written
 
 
-def _array_of(node: ast.AST) -> str:
-    """Return the name of the array to whose elements a node writes; empty if it is none."""
-    outputs = [one.value for one in node.keywords if one.arg == "out"] if isinstance(node, ast.Call) else []
-    array = outputs[0] if outputs else node
-    if not outputs and not (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)):
-        return ""
-    while isinstance(array, ast.Subscript):
-        array = array.value
-    return array.id if isinstance(array, ast.Name) else ""
-
-
-def _parameters(function: ast.FunctionDef) -> list[ast.arg]:
-    return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-
-
 def _given(call: ast.Call, function: ast.FunctionDef) -> dict[str, ast.expr]:
     """Return the arguments of a call by the names of parameters."""
-    names = [one.arg for one in _parameters(function)]
-    return {**dict(zip(names, call.args, strict=False)), **{str(one.arg): one.value for one in call.keywords}}
+    by_place = dict(zip(parameters_of(function), call.args, strict=False))
+    return by_place | {str(one.arg): one.value for one in call.keywords}
 
 
 def _fits(call: _Call, function: ast.FunctionDef, written: Sequence[str]) -> bool:
