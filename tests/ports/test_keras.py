@@ -71,5 +71,5 @@ def test_a_port_needs_no_keras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("name", ["for_keras", "sys"])
 def test_a_name_that_the_layer_needs_is_left_to_it(name: str, tmp_path: Path) -> None:
     source = f"def {name}(x):\n    return x * 2\n\n\ndef body(x):\n    return {name}(x)\n"
-    with pytest.raises(CannotPort, match=f"`{name}` is a name that the port needs"):
+    with pytest.raises(CannotPort, match=f"`{name}` is a name that the file needs"):
         write_source(tmp_path, source, "rng.random(3)")

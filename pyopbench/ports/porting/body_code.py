@@ -19,7 +19,7 @@ from pyopbench.ports.for_numba.rules import replacement_of
 from pyopbench.ports.for_numba.types import Types
 from pyopbench.ports.functions.sources import FOR_NUMBA, definitions
 from pyopbench.ports.porting.facts import Axis, Facts
-from pyopbench.ports.porting.module_text import Code, Unit, Units
+from pyopbench.ports.porting.module_text import LAYER, Code, Unit, Units
 
 MODULE = Path(pyopbench.ports.__path__[0]) / "numba_op.py"
 """The code that each port has a copy of. It is read and not imported, because it imports Numba."""
@@ -277,4 +277,4 @@ def wrapper(facts: Facts, doc: str, op: str, *, is_seeded: bool = False) -> str:
         draws = "    if seed is None:\n        seed = tf.random.uniform([], 0, 2**31 - 1, tf.int32)\n"
         names, parameters = f"{names}, seed", f"{names}, seed=None"
     found = f"{op}({names})" if len(facts.outputs) == 1 else f"tuple({op}({names}))"
-    return f"def {facts.function}({parameters}):\n    {doc}\n{draws}    return {found}"
+    return f"@{LAYER}\ndef {facts.function}({parameters}):\n    {doc}\n{draws}    return {found}"

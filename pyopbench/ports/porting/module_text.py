@@ -31,6 +31,9 @@ USUAL = {
 }
 """The import of each name that the written code itself uses."""
 
+LAYER = keras_layer.for_keras.__name__
+"""What decorates the function of a port."""
+
 LOOSE = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr)
 """Expressions that an operator next to them may take apart."""
 
@@ -196,25 +199,19 @@ def module_text(
     return f'"""{says}"""\n\n{_imports_of(body, units, extra, also)}{gap}{body}\n'
 
 
-def _imports_of(body: str, units: Units, extra: Sequence[str] = (), also: Sequence[str] = ()) -> str:
+def port_text(docstring: str, statements: Sequence[str], units: Units, also: Sequence[str] = ()) -> str:
+    """Return the text of a port, whose function has `LAYER` as a decorator for the tensors of Keras models."""
+    imports, layer, names = copied_module(Path(keras_layer.__file__))
+    require_free(units, names, [*units.imports.values()], is_anywhere=True)
+    return module_text(docstring, [layer, *statements], units, also=[*imports, *also])
+
+
+def _imports_of(body: str, units: Units, extra: Sequence[str], also: Sequence[str]) -> str:
     """Return the imports that code needs, in the order of isort: Python's own, what is installed, files next to it."""
-    tree = ast.parse(body)
-    bound = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
-    read: set[str] = set()
-    for one in tree.body:
-        nodes = list(ast.walk(one))
-        own = {each.asname or each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
-        read |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)} - own
-    found = {}
-    for name in sorted(read - set(vars(builtins))):
-        statement = units.imports[name] if name in units.imports else USUAL.get(name, "")
-        if statement and name not in bound:
-            found[name] = statement
-    return _in_groups([*found.values(), *also], extra)
-
-
-def _in_groups(imports: Iterable[str], extra: Sequence[str] = ()) -> str:
-    ordered = sorted({*imports}, key=lambda one: (one.startswith("from"), one.split()[1], one))
+    statements = ast.parse(body).body
+    read = {name for one in statements for name in globals_read(one)} - {*bindings(statements)}
+    found = [units.imports.get(name) or USUAL.get(name, "") for name in read - vars(builtins).keys()]
+    ordered = sorted({*filter(None, found), *also}, key=lambda one: (one.startswith("from"), one.split()[1], one))
     is_standard = {one: one.split()[1].partition(".")[0] in sys.stdlib_module_names for one in ordered}
     groups = [[one for one in ordered if is_standard[one]], [one for one in ordered if not is_standard[one]], extra]
     return "\n\n".join("\n".join(group) for group in groups if group)
@@ -238,26 +235,6 @@ def require_free(units: Units, taken: Set[str], imports: Sequence[str] = (), *, 
         bound |= {name for unit in units.in_order() for name in bound_in(unit.node)}
     if bound & taken:
         raise CannotPort(f"`{min(bound & taken)}` is a name that the file needs", fix="give yours another name")
-
-
-def with_layer(text: str, name: str) -> str:
-    """Return the module of a port whose function can be called with the tensors of a Keras model, too."""
-    tree = ast.parse(text)
-    needed, layer, names = copied_module(Path(keras_layer.__file__))
-    imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
-    taken = sorted(names & {name for one in tree.body if one not in imports for name in bound_in(one)})
-    if taken:
-        raise CannotPort(f"`{taken[0]}` is a name that the port needs", fix="give yours another name")
-    (port,) = (one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == name)
-    lines = text.splitlines(keepends=True)
-    lines.insert(
-        min([port.lineno, *(one.lineno for one in port.decorator_list)]) - 1, f"@{keras_layer.for_keras.__name__}\n"
-    )
-    begin = tree.body[0].end_lineno
-    end = imports[-1].end_lineno if imports else begin
-    all_imports = _in_groups([*map(ast.unparse, imports), *needed])
-    parts = "".join(lines[:begin]), all_imports, layer, "".join(lines[end:])
-    return "{}\n\n{}\n\n\n{}\n\n\n{}\n".format(*(one.strip("\n") for one in parts))
 
 
 def bound_in(node: ast.AST) -> set[str]:

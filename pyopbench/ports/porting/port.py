@@ -25,7 +25,7 @@ from pyopbench.ports.extract.extraction import Extraction, extract
 from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.porting.body_code import lines_of_body
 from pyopbench.ports.porting.facts import Facts, docstring, examples_of, facts_of, filled
-from pyopbench.ports.porting.module_text import format_text, import_text, with_layer
+from pyopbench.ports.porting.module_text import LAYER, format_text, import_text
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.returned_writes import return_writes
 from pyopbench.ports.porting.writers import LEADING, WRITERS, Body, PortModule
@@ -50,7 +50,7 @@ def write_port(op: Op, variant: str) -> PortModule:
         made = _made(yours, body, variant)
     keywords = () if how == "map" else body.keywords
     not_run = {place for place in map(place_of_user, made.not_run) if place is not None}
-    text, facts, notes = format_text(with_layer(made.text, made.function)), made.facts, made.notes
+    text, facts, notes = format_text(made.text), made.facts, made.notes
     if variant.startswith("traced"):  # a body itself is given arrays, whose sizes are known
         (example,) = _stacked(examples_of(op, 1, 1)) if how else examples_of(op, 1, 1)
         if _needs_sizes(text, body.source, facts, keywords, example):
@@ -255,11 +255,12 @@ def _of_batch(facts: Facts, function: str) -> Facts:
 
 
 def _mapped(text: str, facts: Facts, batch: Facts, keywords: Sequence[str]) -> str:
-    """Return the module of a port with a function added that maps it over a batch; `with_layer` adds the imports."""
+    """Return the module of a port with a function added that maps it over a batch."""
     names = [name for name, _, _ in facts.inputs]
     rows = ", ".join([*names[: len(names) - len(keywords)], *(f"{name}={name}" for name in keywords)])
     return f"""{text}
 
+@{LAYER}
 def {batch.function}({", ".join(names)}):
     {docstring(f"`{facts.function}` of each example of a batch.", batch, f"{LEADING}.", [])}
 

@@ -31,7 +31,7 @@ from pyopbench.ports.porting.facts import (
     writes_to_arrays,
     written_inputs,
 )
-from pyopbench.ports.porting.module_text import Units, copied_module, module_text, require_free
+from pyopbench.ports.porting.module_text import LAYER, Units, copied_module, port_text, require_free
 from pyopbench.ports.porting.observations import Observed
 from pyopbench.ports.porting.observe import definition_of, observe
 from pyopbench.ports.porting.tensor_code import TensorCode
@@ -119,22 +119,24 @@ def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) ->
     reruns = is_compiled and bool(facts.differentiable) and is_decided
     gradient = "the gradient runs it again" if reruns else "the gradient is TensorFlow's own"
     how = f"TensorFlow port of `{facts.function}` in {facts.file}{with_xla}; {gradient}."
-    decorator = "tf.function(jit_compile=True)" if is_compiled else ""
+    layer = "" if body.is_mapped else LAYER  # what maps it is the layer
+    compiled = "tf.function(jit_compile=True)" if is_compiled else ""
     if reruns:
-        decorator = code.use("np_compiled")
-    statements[name] = _documented(statements[name], docstring(body.doc, facts, how, says), decorator)
+        compiled = code.use("np_compiled")
+    statements[name] = _documented(statements[name], docstring(body.doc, facts, how, says), layer, compiled)
     texts = _with_functions(units, statements, source_of(code.snippets))
-    text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops.", texts, units)
+    text = port_text(f"`{facts.function}` of {facts.file} as TensorFlow ops.", texts, units)
     return PortModule(text, facts, tuple(code.not_run), tuple(notes))
 
 
-def _documented(text: str, doc: str, decorator: str) -> str:
-    """Return the source of a function with another docstring, given in quotes, and with a decorator, if any."""
+def _documented(text: str, doc: str, outer: str, inner: str) -> str:
+    """Return the source of a function with another docstring, given in quotes, and an outer and an inner decorator, if any."""
     (function,) = ast.parse(text).body
     assert isinstance(function, ast.FunctionDef)
     statements = function.body if ast.get_docstring(function) is None else function.body[1:]
     function.body = [ast.parse(doc).body[0], *statements]
-    function.decorator_list += [tree(decorator)] if decorator else []
+    around, within = ([tree(one)] if one else [] for one in (outer, inner))
+    function.decorator_list = [*around, *function.decorator_list, *within]
     return unparsed([(function, "")])[0]
 
 
@@ -198,7 +200,7 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     notes += [_of_seed(code.drawn)] if is_seeded else []
     doc = docstring(body.doc, facts, how, notes)
     texts.append(body_code.wrapper(facts, doc, f"{facts.function}_op", is_seeded=is_seeded))
-    text = module_text(how, [one for one in texts if one], units, also=imports)
+    text = port_text(how, [one for one in texts if one], units, also=imports)
     facts = facts if gradient else replace(facts, differentiable=())
     return PortModule(text, facts, drawn=frozenset(code.drawn) if is_seeded else None)
 
@@ -256,7 +258,7 @@ def _numpy_function(op: Op, body: Body, examples: Examples, *, is_of_batch: bool
     notes += ["It has no gradient."] if facts.differentiable else []
     doc = docstring(body.doc, facts, how, notes)
     texts = [*_with_functions(units, statements, {}), adapter, _around_callback(facts, doc)]
-    return PortModule(module_text(how, texts, units), replace(facts, differentiable=()), notes=("callback",))
+    return PortModule(port_text(how, texts, units), replace(facts, differentiable=()), notes=("callback",))
 
 
 def _adapter(facts: Facts, copied: Sequence[int]) -> str:
@@ -302,7 +304,7 @@ def _around_callback(facts: Facts, doc: str) -> str:
             f"    found = {call}[{', '.join(dtypes)}])",
             f"    return tuple(tf.ensure_shape(one, shape) for one, shape in zip(found, [{', '.join(shapes)}]))",
         ]
-    return "\n".join([f"def {facts.function}({', '.join(names)}):", f"    {doc}", *lines])
+    return "\n".join([f"@{LAYER}", f"def {facts.function}({', '.join(names)}):", f"    {doc}", *lines])
 
 
 def _facts_of_gradient(op: Op, facts: Facts) -> tuple[list[int] | None, bool]:
