@@ -11,7 +11,7 @@ import ast
 import builtins
 import copy
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -64,24 +64,26 @@ def body_on_arrays(function: Body | None, examples: Sequence[Sequence[Any]], *, 
         return None
     new = function
     if isinstance(unwrap(function), types.FunctionType | types.MethodType):
-        new = _converted(function, len(examples[0]))
+        count = len(examples[0])
+        extracted, module, _ = extract(lambda extraction: extraction.add(unwrap(function), "", count))
+        extracted, module = without_conversions(extracted, module)
+        new = getattr(module, extracted.names[-1])
     _require_same(new, function, examples, tensors)
     return new
 
 
-def _converted(function: Body, inputs: int) -> Body:
-    """Return a copy of a body, in a module of its own, that makes no tensors."""
-    extracted, module, _ = extract(lambda extraction: extraction.add(unwrap(function), "", inputs))
-    extracted, module = _Conversions(extracted, module).without()
-    body: Body = getattr(module, extracted.names[-1])
-    return body
-
-
 def without_conversions(extracted: Extracted, module: types.ModuleType) -> tuple[Extracted, types.ModuleType]:
     """Return a module, and the same loaded, in which a body on arrays makes no tensors: `tf.cast(x, tf.float32)`."""
-    if not any(map(is_of_tensorflow, vars(module).values())):
-        return extracted, module
-    return _Conversions(extracted, module).without()
+    if getattr(module, "np", np) is not np:
+        place = place_of_user((extracted.path, 1))
+        raise CannotPort("`np` has to be NumPy in its file", fix="import NumPy as `np`", place=place)
+    tree = read_source(extracted.path).tree
+    tree = _Conversions(tree, vars(module)).visit(copy.deepcopy(tree))
+    text, places = unparsed([(one, extracted.path) for one in tree.body])
+    if not hasattr(module, "np"):
+        text, places = f"import numpy as np\n{text}", (None, *places)
+    new = replace(extracted, text=text, places=tuple(map(place_of_user, places)))
+    return new, load(new)
 
 
 @contextmanager
@@ -119,23 +121,10 @@ def _require_same(new: Body, old: Body, examples: Sequence[Sequence[Any]], tenso
 class _Conversions(ast.NodeTransformer):
     """Replaces tensors by arrays where a module converts one to the other."""
 
-    def __init__(self, extracted: Extracted, module: types.ModuleType) -> None:
-        self.extracted, self.path, self.scope = extracted, extracted.path, vars(module)
-        self.tree = read_source(self.path).tree
-        inner = [one for one in ast.walk(self.tree) if isinstance(one, Function | ast.Lambda)]
+    def __init__(self, tree: ast.Module, scope: Mapping[str, Any]) -> None:
+        self.scope = scope
+        inner = [one for one in ast.walk(tree) if isinstance(one, Function | ast.Lambda)]
         self.local = {name for one in inner for name in local_names(one)}
-
-    def without(self) -> tuple[Extracted, types.ModuleType]:
-        """Return the new module, and the same loaded."""
-        if self.scope.get("np", np) is not np:
-            place = place_of_user((self.path, 1))
-            raise CannotPort("`np` has to be NumPy in its file", fix="import NumPy as `np`", place=place)
-        tree = self.visit(copy.deepcopy(self.tree))
-        text, places = unparsed([(one, self.path) for one in tree.body])
-        if "np" not in self.scope:
-            text, places = f"import numpy as np\n{text}", (None, *places)
-        new = replace(self.extracted, text=text, places=tuple(map(place_of_user, places)))
-        return new, load(new)
 
     def visit_Call(self, node: ast.Call) -> Any:
         """Return an array for what is converted to one, or to a tensor: `x.numpy()`, `tf.cast(x, tf.int32)`."""

@@ -19,7 +19,7 @@ from pyopbench.model.op import Op
 from pyopbench.model.syntax import Source
 from pyopbench.model.variant import BATCHED
 from pyopbench.ports.arrays import STRING, as_array, as_given, as_outputs, as_tuple, dtype_of, is_same
-from pyopbench.ports.eager_body import without_conversions
+from pyopbench.ports.eager_body import is_of_tensorflow, without_conversions
 from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.extract.extraction import Extraction, extract
 from pyopbench.ports.extract.module import place_of_user
@@ -140,7 +140,7 @@ def extracted_op(op: Op, variant: str) -> tuple[Op, frozenset[tuple[str, str]]]:
         CannotPort: they need a value that cannot be written; names the user's line.
     """
     extracted, loaded, frozen = extract(partial(add_bodies, op))
-    if not op.is_on_tensors:
+    if not op.is_on_tensors and any(map(is_of_tensorflow, vars(loaded).values())):
         extracted, loaded = without_conversions(extracted, loaded)
     if variant.startswith("traced"):
         extracted, loaded = return_writes(extracted, loaded)

@@ -130,7 +130,7 @@ def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) ->
 
 
 def _documented(text: str, doc: str, outer: str, inner: str) -> str:
-    """Return the source of a function with another docstring, given in quotes, and an outer and an inner decorator, if any."""
+    """Return the source of a function with another docstring, given in quotes, an outer decorator and an inner one."""
     (function,) = ast.parse(text).body
     assert isinstance(function, ast.FunctionDef)
     statements = function.body if ast.get_docstring(function) is None else function.body[1:]
