@@ -48,7 +48,7 @@ from pyopbench.ops.own.load import load_own, register_own_ops
 from pyopbench.ops.port_file import PORTS
 from pyopbench.ops.variants.numpy_ports import check_compiled, why_no_numba
 from pyopbench.ports.extract.definitions import CannotPort
-from pyopbench.ports.porting.check_file import CHECKED_SIZES, write_test
+from pyopbench.ports.porting.port import CHECKED_SIZES, write_test
 from pyopbench.worker import environment, require
 from pyopbench.worker.copies import count_copies, measure_copies, open_device
 from pyopbench.worker.group import Emit, WarmGroups

@@ -18,9 +18,8 @@ from pyopbench.ops.own import load as own_load
 from pyopbench.ops.variants.numpy_ports import check_compiled
 from pyopbench.ports.arrays import as_array, as_given, as_outputs, dtype_of
 from pyopbench.ports.extract.definitions import CannotPort
-from pyopbench.ports.porting.check_file import write_test
 from pyopbench.ports.porting.module_text import import_text
-from pyopbench.ports.porting.port import write_port
+from pyopbench.ports.porting.port import write_port, write_test
 from pyopbench.ports.porting.writers import PortModule
 from pyopbench.ports.rebinding import returning_arrays
 

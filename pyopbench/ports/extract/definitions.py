@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import functools
+import inspect
 import os
 import sys
 import sysconfig
@@ -23,6 +24,9 @@ from pyopbench.ports.extract.values import NotWritable
 Place: TypeAlias = tuple[str, int]
 """A file and a line of it."""
 
+Parents: TypeAlias = Mapping[ast.AST, ast.AST]
+"""The node around each node."""
+
 LIBRARIES = tuple(
     f"{path}{os.sep}" for path in (sysconfig.get_path("stdlib"), os.path.dirname(os.path.dirname(np.__file__)))
 )
@@ -31,11 +35,25 @@ LIBRARIES = tuple(
 
 PACKAGE = str(Path(__file__).parents[2]) + os.sep
 
+FROM_OUTSIDE = {
+    *("open", "input", "__file__", "environ", "getenv", "argv", "parse_args", "parse_known_args"),
+    *("load", "safe_load", "load_all", "loadtxt", "genfromtxt", "fromfile", "memmap", "loadmat", "load_npz"),
+    *("read_text", "read_bytes", "read_csv", "read_json", "read_file", "imread", "getcwd", "FLAGS"),
+}
+"""Names and attributes that read files, arguments or the environment: they return something else elsewhere."""
+
+CONTAINERS = (list, dict, set, np.ndarray)
+
 CHANGING = {
     *("append", "extend", "insert", "remove", "pop", "clear", "update", "setdefault", "popitem", "add", "discard"),
     *("sort", "reverse", "appendleft", "popleft", "fill", "put", "resize", "partition"),
 }
 """Methods that change a container or an array in place."""
+
+ARGUMENTS = ("x", "y", "z", "a", "b", "c", "d", "e")
+"""Names for arguments that have none."""
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class CannotPort(PyopbenchError):
@@ -206,3 +224,33 @@ def is_changed(source: Source, name: str) -> bool:
             if is_part and ast.unparse(node.value) == name:  # type: ignore[attr-defined]
                 return True
     return False
+
+
+def require_unchanged(node: ast.expr, value: Any, parents: Parents, path: str) -> None:
+    """Check that a value from outside a function is not written to where it is read."""
+    parent = parents.get(node)
+    if not isinstance(parent, ast.Attribute | ast.Subscript) or parent.value is not node:
+        return
+    is_changing = isinstance(parent, ast.Attribute) and parent.attr in CHANGING and isinstance(value, CONTAINERS)
+    if not isinstance(parent.ctx, ast.Load) or (is_changing and isinstance(parents.get(parent), ast.Call)):
+        raise StateChanged(ast.unparse(parent), (path, node.lineno))
+
+
+def reads_outside(statement: ast.AST) -> bool:
+    """Does a statement read a file, the arguments or the environment?"""
+    names = {getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(statement)}
+    return bool(names & FROM_OUTSIDE)
+
+
+def parameters_of(function: functools.partial[Any], arguments: int) -> list[str]:
+    """Return the names of a library's parameters by position: those that are required, or that are given."""
+    names: list[str] = []
+    if isinstance(function.func, np.ufunc):
+        names += ARGUMENTS[: function.func.nin - len(function.args)]
+    else:
+        try:
+            positional = [one for one in inspect.signature(function).parameters.values() if one.kind in POSITIONAL]
+        except (TypeError, ValueError):  # of functions in C
+            positional = []
+        names += [one.name for at, one in enumerate(positional) if at < arguments or one.default is one.empty]
+    return names or list(ARGUMENTS[: max(arguments, 1)])

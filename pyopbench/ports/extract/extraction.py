@@ -22,21 +22,14 @@ import sys
 import types
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
-
-from pyopbench.model.syntax import (
-    DEFINITIONS,
-    Source,
-    free_names,
-    name_of,
-    names_bound,
-    read_source,
-)
+from pyopbench.model.syntax import DEFINITIONS, Source, free_names, name_of, names_bound, read_source
 from pyopbench.ports.extract.definitions import (
-    CHANGING,
+    CONTAINERS,
+    POSITIONAL,
     CannotPort,
+    Parents,
     Place,
     StateChanged,
     bindings_of,
@@ -46,8 +39,11 @@ from pyopbench.ports.extract.definitions import (
     is_changed,
     is_file_of_user,
     is_module_of_user,
+    parameters_of,
     public_home,
+    reads_outside,
     require_no_state,
+    require_unchanged,
     source_of,
     unwrapped,
     without_annotations,
@@ -56,6 +52,7 @@ from pyopbench.ports.extract.module import (
     ITEM,
     Extracted,
     Item,
+    Replacing,
     items_in,
     load,
     module_of,
@@ -65,13 +62,6 @@ from pyopbench.ports.extract.module import (
 from pyopbench.ports.extract.values import NAMESPACES, NotWritable, expression_of, is_same, plain_container
 
 FIX = "pass it to the function as an argument, or define it in one statement at the top level of the file"
-
-FROM_OUTSIDE = {
-    *("open", "input", "__file__", "environ", "getenv", "argv", "parse_args", "parse_known_args"),
-    *("load", "safe_load", "load_all", "loadtxt", "genfromtxt", "fromfile", "memmap", "loadmat", "load_npz"),
-    *("read_text", "read_bytes", "read_csv", "read_json", "read_file", "imread", "getcwd", "FLAGS"),
-}
-"""Names and attributes that read files, arguments or the environment: they return something else elsewhere."""
 
 LIBRARIES_OF_BODIES = ("numpy", "scipy", "math", "tensorflow", "keras")
 """Modules whose functions are called and never extracted, even if one is the whole body."""
@@ -84,16 +74,6 @@ LONGEST_IN_PLACE = 80
 
 ALIASES = {"numpy": "np", "tensorflow": "tf"}
 """The usual names of imported modules."""
-
-ARGUMENTS = ("x", "y", "z", "a", "b", "c", "d", "e")
-"""Names for arguments that have none."""
-
-POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-Parents: TypeAlias = Mapping[ast.AST, ast.AST]
-EMPTY: Mapping[str, Any] = types.MappingProxyType({})
-
-_CONTAINERS = (list, dict, set, np.ndarray)
 
 
 @dataclass(frozen=True)
@@ -155,7 +135,7 @@ class Extraction:
         """
         item = Item("", ast.copy_location(ast.Expr(copy.deepcopy(node)), node), read_source(path), scope, is_whole=True)
         self._is_given = True
-        self._resolve(item)
+        self._resolve(item, {})
         self._is_given = False
         self.roots.append(item)
         return item
@@ -228,7 +208,7 @@ class Extraction:
             node: self._short(value, "default", (source.path, node.lineno))
             for node, value in zip(defaults, current, strict=True)
         }
-        definition.args = _Replacing(replaced).visit(definition.args)
+        definition.args = Replacing(replaced).visit(definition.args)
         self._resolve(item, values)
         return item
 
@@ -238,7 +218,7 @@ class Extraction:
         if key not in self._items:
             inner = unwrapped(value.func)
             function = self._value(inner, bound_name(inner) or f"{wanted}_of_all", place)
-            names, defaults = _parameters_of(value, arguments), list[ast.expr]()
+            names, defaults = parameters_of(value, arguments), list[ast.expr]()
             if hasattr(function, ITEM):  # the user's own
                 own = [one for one in inspect.signature(value).parameters.values() if one.kind in POSITIONAL]
                 names = [one.name for one in own]
@@ -258,7 +238,7 @@ class Extraction:
         if key not in self._items:
             item = Item(name, without_annotations(node), source, scope, is_whole=True)
             self._remember(key, item, node)
-            self._resolve(item)
+            self._resolve(item, {})
         return self._items[key]
 
     def _global(self, scope: dict[str, Any], name: str, place: Place | None) -> ast.expr | Holder | None:
@@ -309,7 +289,7 @@ class Extraction:
                 needed = [item for item in needed_by(items_in(node)) if item.source is not None]
                 if self._is_given:
                     return node
-                if not any(_reads_outside(item.node) for item in needed):
+                if not any(reads_outside(item.node) for item in needed):
                     is_short = any(item.is_function for item in needed) and self._is_short(scope[name], place)
                     return Holder(scope[name]) if is_short else node
         self._items = before
@@ -345,7 +325,7 @@ class Extraction:
 
     # Names that a statement reads.
 
-    def _resolve(self, item: Item, values: Mapping[str, Any] = EMPTY) -> None:
+    def _resolve(self, item: Item, values: Mapping[str, Any]) -> None:
         """Replace each name that a statement reads by its counterpart in the module.
 
         Args:
@@ -372,15 +352,15 @@ class Extraction:
                     replaced[part] = new
                 elif found is not None:
                     if item.is_function:
-                        _require_unchanged(one, item.scope.get(name), parents, path)
+                        require_unchanged(one, item.scope.get(name), parents, path)
                     replaced[one] = found
-        item.node = _Replacing(replaced).visit(node)
+        item.node = Replacing(replaced).visit(node)
 
     def _part_read(self, file: str, name: ast.Name, holder: Holder, parents: Parents) -> tuple[ast.expr, ast.expr]:
         """Return the longest chain of attributes and keys that starts with a name, and a replacement for it."""
         node: ast.expr = name
         begin, value, path, place = node, holder.value, [name.id], (file, name.lineno)
-        _require_unchanged(node, value, parents, file)
+        require_unchanged(node, value, parents, file)
         while self._is_holder(value) and (key := _key_read(node, value, parents)):
             part: Any = parents[node]
             if isinstance(value, types.ModuleType):
@@ -398,7 +378,7 @@ class Extraction:
                 value = plain_container(inner)
                 path.append(key)
             node = part
-            _require_unchanged(node, value, parents, file)
+            require_unchanged(node, value, parents, file)
         constant = _constant_name(path[1:] if path[0] in ("self", "cls") else path)
         wanted = name.id if node is name else path[-1] if callable(value) else constant
         try:
@@ -443,7 +423,7 @@ class Extraction:
             ) from error
         if isinstance(node, ast.Name | ast.Attribute):  # a function or a class
             return node
-        is_shared = isinstance(value, _CONTAINERS)
+        is_shared = isinstance(value, CONTAINERS)
         key = ("value", id(value)) if is_shared else ("value", wanted, ast.dump(node))
         if key not in self._items:
             self._remember(key, Item(wanted, node, spelled=spelled), value)
@@ -493,20 +473,6 @@ class Extraction:
         self._alive.append(value)
 
 
-def _parameters_of(function: functools.partial[Any], arguments: int) -> list[str]:
-    """Return the names of a library's parameters by position: those that are required, or that are given."""
-    names: list[str] = []
-    if isinstance(function.func, np.ufunc):
-        names += ARGUMENTS[: function.func.nin - len(function.args)]
-    else:
-        try:
-            positional = [one for one in inspect.signature(function).parameters.values() if one.kind in POSITIONAL]
-        except (TypeError, ValueError):  # of functions in C
-            positional = []
-        names += [one.name for at, one in enumerate(positional) if at < arguments or one.default is one.empty]
-    return names or list(ARGUMENTS[: max(arguments, 1)])
-
-
 def _key_read(node: ast.expr, value: Any, parents: Parents) -> str:
     """Return the attribute or the key of a dictionary that is read of a value; empty if it is used as a whole."""
     parent = parents.get(node)
@@ -514,33 +480,6 @@ def _key_read(node: ast.expr, value: Any, parents: Parents) -> str:
         key = getattr(parent.slice, "value", None)
         return key if isinstance(key, str) else ""
     return parent.attr if isinstance(parent, ast.Attribute) and type(value) is not dict else ""
-
-
-def _require_unchanged(node: ast.expr, value: Any, parents: Parents, path: str) -> None:
-    """Check that a value from outside a function is not written to where it is read."""
-    parent = parents.get(node)
-    if not isinstance(parent, ast.Attribute | ast.Subscript) or parent.value is not node:
-        return
-    is_changing = isinstance(parent, ast.Attribute) and parent.attr in CHANGING and isinstance(value, _CONTAINERS)
-    if not isinstance(parent.ctx, ast.Load) or (is_changing and isinstance(parents.get(parent), ast.Call)):
-        raise StateChanged(ast.unparse(parent), (path, node.lineno))
-
-
-class _Replacing(ast.NodeTransformer):
-    """Puts expressions in the places of others."""
-
-    def __init__(self, replaced: Mapping[ast.AST, ast.expr]) -> None:
-        self.replaced = replaced
-
-    def visit(self, node: ast.AST) -> Any:
-        """Return a replacement for a node, or the node with replacements for its parts."""
-        return self.replaced[node] if node in self.replaced else self.generic_visit(node)
-
-
-def _reads_outside(statement: ast.AST) -> bool:
-    """Does a statement read a file, the arguments or the environment?"""
-    names = {getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(statement)}
-    return bool(names & FROM_OUTSIDE)
 
 
 def _constant_name(path: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,6 +100,17 @@ def reference(item: Item, name: str = "") -> ast.Name:
 def items_in(node: ast.AST) -> list[Item]:
     """Return the items that a tree refers to."""
     return [getattr(one, ITEM) for one in ast.walk(node) if hasattr(one, ITEM)]
+
+
+class Replacing(ast.NodeTransformer):
+    """Puts expressions in the places of others."""
+
+    def __init__(self, replaced: Mapping[ast.AST, ast.expr]) -> None:
+        self.replaced = replaced
+
+    def visit(self, node: ast.AST) -> Any:
+        """Return a replacement for a node, or the node with replacements for its parts."""
+        return self.replaced[node] if node in self.replaced else self.generic_visit(node)
 
 
 def needed_by(roots: Iterable[Item]) -> list[Item]:
