@@ -144,10 +144,8 @@ class _Conversions(ast.NodeTransformer):
         if dtype is not None:
             wanted: Any = dtype.value if isinstance(dtype, ast.Constant) else self._value_of(dtype)
             try:
-                found = np.dtype(getattr(wanted, "as_numpy_dtype", wanted)).name
-            except TypeError:
-                return node
-            if wanted is None:
+                found = np.dtype(tf.as_dtype(wanted).as_numpy_dtype).name
+            except TypeError:  # it is no dtype
                 return node
             as_dtype = f", dtype=np.{'bool_' if found == 'bool' else found}"
         return ast.copy_location(ast.parse(f"np.asarray({ast.unparse(value)}{as_dtype})", mode="eval").body, node)

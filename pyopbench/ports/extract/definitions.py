@@ -226,6 +226,15 @@ def is_changed(source: Source, name: str) -> bool:
     return False
 
 
+def key_read(node: ast.expr, value: Any, parents: Parents) -> str:
+    """Return the attribute or the key of a dictionary that is read of a value; empty if it is used as a whole."""
+    parent = parents.get(node)
+    if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(value, dict):
+        key = getattr(parent.slice, "value", None)
+        return key if isinstance(key, str) else ""
+    return parent.attr if isinstance(parent, ast.Attribute) and type(value) is not dict else ""
+
+
 def require_unchanged(node: ast.expr, value: Any, parents: Parents, path: str) -> None:
     """Check that a value from outside a function is not written to where it is read."""
     parent = parents.get(node)

@@ -17,10 +17,9 @@ import copy
 import functools
 import importlib.util
 import inspect
-import re
 import sys
 import types
-from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +38,7 @@ from pyopbench.ports.extract.definitions import (
     is_changed,
     is_file_of_user,
     is_module_of_user,
+    key_read,
     parameters_of,
     public_home,
     reads_outside,
@@ -53,6 +53,7 @@ from pyopbench.ports.extract.module import (
     Extracted,
     Item,
     Replacing,
+    constant_name,
     items_in,
     load,
     module_of,
@@ -361,7 +362,7 @@ class Extraction:
         node: ast.expr = name
         begin, value, path, place = node, holder.value, [name.id], (file, name.lineno)
         require_unchanged(node, value, parents, file)
-        while self._is_holder(value) and (key := _key_read(node, value, parents)):
+        while self._is_holder(value) and (key := key_read(node, value, parents)):
             part: Any = parents[node]
             if isinstance(value, types.ModuleType):
                 found = self._global(vars(value), key, place)
@@ -379,7 +380,7 @@ class Extraction:
                 path.append(key)
             node = part
             require_unchanged(node, value, parents, file)
-        constant = _constant_name(path[1:] if path[0] in ("self", "cls") else path)
+        constant = constant_name(path[1:] if path[0] in ("self", "cls") else path)
         wanted = name.id if node is name else path[-1] if callable(value) else constant
         try:
             return node, self._value(value, wanted, place, ast.unparse(node))
@@ -431,7 +432,7 @@ class Extraction:
 
     def _short(self, value: Any, wanted: str, place: Place | None) -> ast.expr:
         """Return a replacement for a default or a bound argument: itself if it is short."""
-        node = self._value(value, _constant_name([wanted]), place)
+        node = self._value(value, constant_name([wanted]), place)
         own = getattr(getattr(node, ITEM, None), "node", None)
         return own if isinstance(own, ast.expr) and len(ast.unparse(own)) <= LONGEST_IN_PLACE else node
 
@@ -471,21 +472,6 @@ class Extraction:
     def _remember(self, key: Hashable, item: Item, value: Any) -> None:
         self._items[key] = item
         self._alive.append(value)
-
-
-def _key_read(node: ast.expr, value: Any, parents: Parents) -> str:
-    """Return the attribute or the key of a dictionary that is read of a value; empty if it is used as a whole."""
-    parent = parents.get(node)
-    if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(value, dict):
-        key = getattr(parent.slice, "value", None)
-        return key if isinstance(key, str) else ""
-    return parent.attr if isinstance(parent, ast.Attribute) and type(value) is not dict else ""
-
-
-def _constant_name(path: Sequence[str]) -> str:
-    words = [re.sub(r"\W", "_", one).strip("_") for one in path]
-    name = "_".join(one for one in words if one).upper()
-    return name if name.isidentifier() else f"VALUE_{name}".rstrip("_")
 
 
 def extract(add: Callable[[Extraction], None]) -> tuple[Extracted, types.ModuleType, Set[tuple[str, str]]]:

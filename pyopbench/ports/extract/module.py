@@ -223,6 +223,13 @@ def _names(items: Iterable[Item], roots: Sequence[Item]) -> dict[Item, str]:
     return names
 
 
+def constant_name(path: Sequence[str]) -> str:
+    """Return a name for the value of a chain of names and keys."""
+    words = [re.sub(r"\W", "_", one).strip("_") for one in path]
+    name = "_".join(one for one in words if one).upper()
+    return name if name.isidentifier() else f"VALUE_{name}".rstrip("_")
+
+
 class _ShortFloats(ast.NodeTransformer):
     """Spells floats as people do, `1e-9`, and not as `repr`: `1e-09`, `1000000000.0`."""
 

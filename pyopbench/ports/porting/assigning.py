@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.syntax import NUMBER, number_of
-from pyopbench.ports.porting.control_flow import carried, dtype_of_name, in_lines, is_sequence_where_ways_meet
+from pyopbench.ports.porting.control_flow import carried, in_lines, is_sequence_where_ways_meet
 from pyopbench.ports.porting.expressions import OPERATORS, SHIFTS, write_between, write_items
 from pyopbench.ports.porting.indexing import IndexEntry, comes_from, entries_of, is_by_tensor, pick
 from pyopbench.ports.porting.observations import NUMBER_KIND, TENSOR, dtype_of
@@ -229,7 +229,7 @@ def bound_text(code: TypedCode, target: ast.Name, value: ast.expr) -> str:
         return f"tf.identity({text})" if text.strip("()") == target.id and not isinstance(value, ast.Name) else ""
     if isinstance(value, ast.Tuple | ast.List) and any(map(is_number, value.elts)):
         return write_items(code, value) if is_sequence_where_ways_meet(code, target.id) else ""
-    dtype = dtype_of_name(code, target.id)
+    dtype = dtype_of(carried(code, target.id))
     is_of_numbers = {one.kind for one in code.seen(value)} == {NUMBER_KIND}
     return f"tf.constant({code.write(value)}, tf.{dtype})" if dtype and is_of_numbers else ""
 

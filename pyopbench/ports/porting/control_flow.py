@@ -32,11 +32,6 @@ def carried(code: TypedCode, name: str) -> set[Seen]:
     return set[Seen]().union(*(seen for _, seen in _left(code, name)))
 
 
-def dtype_of_name(code: TypedCode, name: str) -> str:
-    """Return the dtype that a name has to have in a graph; empty for one that may be anything."""
-    return dtype_of(carried(code, name))
-
-
 def is_sequence_where_ways_meet(code: TypedCode, name: str) -> bool:
     """Is a name a tuple or list after a statement that depends on values? AutoGraph makes tensors of its numbers."""
     return any(
@@ -66,7 +61,7 @@ def _is_bound_before(function: ast.AST, node: ast.stmt, name: str) -> bool:
 
 def _start(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen], *, is_on_all: bool = False) -> str:
     """Return what AutoGraph needs a name to be before a statement that leaves it as `seen`; empty for nothing."""
-    function, dtype = code.unit.node, dtype_of_name(code, name)
+    function, dtype = code.unit.node, dtype_of(carried(code, name))
     kinds, weak = {one.kind for one in seen}, {one.weak for one in seen}
     is_of_two_types = (
         isinstance(node, ast.If) and {int, float} <= weak and all(one.kind != TENSOR or one.weak for one in seen)

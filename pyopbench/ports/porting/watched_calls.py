@@ -35,11 +35,6 @@ MOST_ITEMS = 1_000_000
 """Items that are taken of an iterator, which may be endless, such as `enumerate(itertools.count())`."""
 
 
-def _length(value: Any) -> Any:
-    found = len(value)
-    return WatchedInt(found) if length_depends(value) else found
-
-
 def _range(*bounds: Any) -> Any:
     numbers = range(*(operator.index(one) for one in plain(bounds)))
     if not depends(bounds):
@@ -83,7 +78,7 @@ def _listed(function: Any) -> Any:
 
 
 PYTHON: dict[Any, Any] = {
-    len: _length,
+    len: lambda value: WatchedInt(len(value)) if length_depends(value) else len(value),
     range: _range,
     **{one: _taken(one) for one in (any, all, sum, min, max)},
     **{one: _listed(one) for one in (list, tuple, zip, enumerate, reversed)},

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pyopbench.model.files import load_file
+from pyopbench.model.syntax import number_of
 from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.porting.observations import TENSOR
 from pyopbench.ports.porting.observe import MOST_STEPS, observe
@@ -153,10 +154,12 @@ def _observed(folder: Path, source: str, *example: object) -> dict[str, set[str]
     module = load_file(path, path.stem)
     found = observe(module.body, [example])
     kinds: dict[str, set[str]] = {}
-    for home, function in found.functions.values():
+    for _, function in found.functions.values():
         for node in ast.walk(function):
             if isinstance(node, ast.expr):
-                kinds.setdefault(ast.unparse(node), set()).update(one.kind for one in found.of(home, node))
+                kinds.setdefault(ast.unparse(node), set()).update(
+                    one.kind for one in found.seen.get(number_of(node), ())
+                )
     return kinds
 
 
