@@ -46,6 +46,7 @@ def call_body(*arrays):
 SERVE = """
 if __name__ == "__main__":
     if sys.argv[1] == "parent":
+        import signal
         from concurrent.futures import ThreadPoolExecutor
 
         pool = Pool(2)
