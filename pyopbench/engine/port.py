@@ -18,7 +18,6 @@ from typing import Any
 
 from pyopbench.engine import port_test_process
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
-from pyopbench.model import formatting
 from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import NO_GRADIENT, UNLIMITED, Case
 from pyopbench.model.child_process import which
@@ -154,17 +153,12 @@ def _require_written(answer: dict[str, Any], target: Target, variant: str) -> No
     if "error" in answer:
         raise BadInput.from_plain(answer["error"])
     if "refused" in answer:
-        first, *others = answer["refused"]
-        texts = [":".join(map(str, first["place"] or ())) or target.text]
-        for other in others:
-            place = f"{':'.join(map(str, other['place']))}: " if other["place"] else ""
-            texts.append(place + other["why"] + (f" ({other['fix']})" if other["fix"] else ""))
-        more = f"; also {formatting.count(len(others), 'other obstacle')}" if others else ""
+        refused = answer["refused"]
         raise BadInput(
-            f"cannot write a port to {variant}: {first['why']}{more}",
-            received="; ".join(texts),
+            f"cannot write a port to {variant}: {refused['why']}",
+            received=":".join(map(str, refused["place"] or ())) or target.text,
             legal="bodies and functions that docs/port.md lists",
-            hint=first["fix"] or "write it in another way that returns the same values, or keep the callback",
+            hint=refused["fix"] or "write it in another way that returns the same values, or keep the callback",
         )
 
 

@@ -61,8 +61,8 @@ from pyopbench.worker.values import compare_values
 def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Answer a request for the text of a port and of its test, or say why there is none.
 
-    Under `refused` is each thing that cannot be written, with what works in its place, file and line; under `error` is
-    what is wrong with the op.
+    Under `refused` is what cannot be written, with what works in its place, file and line; under `error` is what is
+    wrong with the op.
     """
     target, variant, module = Target.from_plain(request["op"]), str(request["variant"]), str(request["module"])
     try:
@@ -76,12 +76,11 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         made = PORTS.module_of(op, variant, op.dtypes[0], callback)
         test = write_test(op, target, variant, module, made)
     except CannotPort as refusal:
-        refusals = (refusal, *refusal.others)
-        return {"refused": [{"why": one.why, "fix": one.fix, "place": one.place} for one in refusals]}
+        return {"refused": {"why": refusal.why, "fix": refusal.fix, "place": refusal.place}}
     except BadInput as error:
         return {"error": error.as_plain()}
     except Exception as error:  # noqa: BLE001 - a body may raise anything while it is traced
-        return {"refused": [{"why": explain(error, op), "fix": "", "place": None}]}
+        return {"refused": {"why": explain(error, op), "fix": "", "place": None}}
     return {
         "port": made.text,
         "function": made.function,

@@ -90,7 +90,7 @@ def test_a_port_that_fails_its_test_is_not_written(tmp_path: Path) -> None:
 def test_a_refusal_has_the_line_and_the_fix(tmp_path: Path) -> None:
     first = {"why": "`np.foo` has none", "fix": "use np.bar", "place": ["/a/mine.py", 3]}
     with pytest.raises(BadInput) as caught:
-        write_port(TARGET, "traced", tmp_path / "my_port.py", **tools(answer={"refused": [first]}))
+        write_port(TARGET, "traced", tmp_path / "my_port.py", **tools(answer={"refused": first}))
     assert (caught.value.received, caught.value.hint) == ("/a/mine.py:3", "use np.bar")
 
 

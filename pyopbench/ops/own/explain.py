@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pyopbench.model import formatting
 from pyopbench.model.errors import describe_error, shorten_reason, tidy
 from pyopbench.model.op import Op
 from pyopbench.ops.port_file import PORTS
@@ -46,7 +45,6 @@ def explain(error: BaseException, op: Op) -> str:
         where = f", {Path(file).name} line {line}"
     if isinstance(error, CannotPort):
         where += f" ({error.fix})" if error.fix else ""
-        where += _other_lines(error)
     of_numba = NUMBA_SAYS.findall(str(error))
     said = SCOPE.sub("", f"Numba: {tidy(of_numba[-1].strip())}" if of_numba else describe_error(error))
     return shorten_reason(said.rstrip(ENDS) if where else said, where)
@@ -55,14 +53,6 @@ def explain(error: BaseException, op: Op) -> str:
 def place_of(error: BaseException, op: Op) -> tuple[str, int] | None:
     """Return file and line of the user's that an error of a port of theirs came through; None for nowhere."""
     return error.place if isinstance(error, CannotPort) else place_in(error, _files_of(op))
-
-
-def _other_lines(error: CannotPort) -> str:
-    """Return on which lines other things cannot be written; empty if there are none."""
-    lines = sorted({place[1] for one in error.others for place in [place_of_user(one.place)] if place is not None})
-    return (
-        f"; also line{'s' if len(lines) > 1 else ''} {formatting.listing([str(one) for one in lines])}" if lines else ""
-    )
 
 
 def place_in(error: BaseException, files: Iterable[str]) -> tuple[str, int] | None:

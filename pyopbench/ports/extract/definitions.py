@@ -63,14 +63,12 @@ class CannotPort(PyopbenchError):
         why: the reason.
         fix: what to do instead; empty if nothing is known.
         place: file and line of the user's code, or None.
-        others: what else in a body cannot be written, in its order.
     """
 
     exit_code = 1
 
     def __init__(self, why: str, *, fix: str = "", place: Place | None = None) -> None:
         self.why, self.fix, self.place = why, fix, place
-        self.others: tuple[CannotPort, ...] = ()
         super().__init__(why)
 
 

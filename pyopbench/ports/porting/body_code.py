@@ -67,18 +67,13 @@ class BodyCode(Code):
 
 
 class _Rewriting(ast.NodeTransformer):
-    """Replaces nodes that Numba treats differently, and notes refusals."""
+    """Replaces nodes that Numba treats differently."""
 
     def __init__(self, code: BodyCode, names: Names | None) -> None:
         self.code, self.names = code, names
 
     def visit(self, node: ast.AST) -> Any:
-        """Return the replacement for a node; a statement that cannot be written is noted."""
-        if isinstance(node, ast.stmt) and not isinstance(node, DEFINITIONS):
-            return self.code.or_noted(self._rewritten, node, node)
-        return self._rewritten(node)
-
-    def _rewritten(self, node: ast.AST) -> Any:
+        """Return the replacement for a node."""
         code = self.code
         if isinstance(node, ast.Raise) and code.decorator:
             return node

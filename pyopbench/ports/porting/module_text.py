@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -97,16 +97,10 @@ class Code:
 
     def __init__(self, units: Units) -> None:
         self.units, self.source = units, units.source
-        self.refused: list[CannotPort] = []
 
     def write_units(self) -> dict[str, str]:
-        """Return all statements by what they define; raises the first refusal, which has all others."""
-        texts = {unit.name: self.or_noted(self.write_unit, unit, "") for unit in self.units.in_order()}
-        if self.refused:
-            first, *others = {(one.place, one.why): one for one in self.refused}.values()
-            first.others = tuple(others)
-            raise first
-        return texts
+        """Return all statements by what they define."""
+        return {unit.name: self.write_unit(unit) for unit in self.units.in_order()}
 
     def write_unit(self, unit: Unit) -> str:
         """Return a statement of the top level."""
@@ -114,26 +108,7 @@ class Code:
         return unparsed([(ast.parse(self.write(unit.node)).body[0], "")])[0].rstrip("\n")
 
     def write(self, node: ast.AST) -> str:
-        """Return the text of a node, which any operator may stand next to.
-
-        If it is a statement that cannot be written, note that and go on.
-        """
-        is_noted = isinstance(node, ast.stmt) and not isinstance(node, DEFINITIONS)
-        text: str = self.or_noted(self._written, node, "pass") if is_noted else self._written(node)
-        return text
-
-    def or_noted(self, write: Callable[[Any], Any], what: Any, otherwise: Any) -> Any:
-        """Return what is written; note a refusal, and ignore errors after it, which it may have caused."""
-        try:
-            return write(what)
-        except CannotPort as refusal:
-            self.refused.append(refusal)
-        except Exception:
-            if not self.refused:
-                raise
-        return otherwise
-
-    def _written(self, node: ast.AST) -> str:
+        """Return the text of a node, which any operator may stand next to."""
         found = self.rewrite(node)
         text = self.write_with_parts(node) if found is None else found
         # Where they are not needed, `write_unit` leaves these parentheses out.

@@ -149,8 +149,7 @@ def refusals_of_user() -> Iterator[None]:
     try:
         yield
     except CannotPort as error:
-        for one in (error, *error.others):
-            one.place = place_of_user(one.place)
+        error.place = place_of_user(error.place)
         raise
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,29 +33,6 @@ def masked(x: Any) -> Any:
 def line_of(text: str) -> int:
     lines = HERE.read_text(encoding="utf-8").splitlines()
     return lines.index(text) + 1
-
-
-def several(x: Any) -> Any:
-    y = np.ma.masked_less(x, 0.5)
-    z = np.ma.masked_less(x, 0.7)
-    return y + np.ma.masked_less(z, 0.9)
-
-
-def test_a_port_that_cannot_be_written_names_all_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    op = complete(OwnOp(inputs=(np.ones(3),), numpy=several), "made", HERE.parent)
-    put_in_place(monkeypatch, op)
-    with pytest.raises(Unsupported) as refused:
-        prepare(replace(case_of("traced"), size=op.sizes[0]))
-    lines = [
-        line_of(f"    {one}")
-        for one in (
-            "y = np.ma.masked_less(x, 0.5)",
-            "z = np.ma.masked_less(x, 0.7)",
-            "return y + np.ma.masked_less(z, 0.9)",
-        )
-    ]
-    numbers = [int(one) for one in re.findall(r"\b\d+\b", str(refused.value))]
-    assert [one for one in numbers if one in lines] == lines
 
 
 @pytest.mark.parametrize(

@@ -383,40 +383,6 @@ def test_a_module_that_the_test_imports_is_not_hidden_by_the_port(tmp_path: Path
     assert caught.value.place is None
 
 
-SEVERAL = """import numpy as np
-from scipy import ndimage
-
-def helper(x):
-    return np.ma.masked_less(x, 0.5)
-
-def body(x):
-    y = x * 2.0
-    z = ndimage.generic_filter(y, np.mean, size=3)
-    if y[0] > 0.5:
-        z = z * np.ma.masked_less(y, 1.0)
-    else:
-        y = y + 1.0
-    for row in (1, 2):
-        y = y + row * np.fft.hfft(z)[0]
-    for one in np.ma.masked_less(y, 2.0):
-        z = z + one
-    return y + helper(y)
-"""
-
-
-def test_a_refusal_has_everything_else_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(CannotPort) as caught:
-        write_source(tmp_path, SEVERAL, VECTOR)
-    refusals = [caught.value, *caught.value.others]
-    assert [line_of(one) for one in refusals] == [
-        "return np.ma.masked_less(x, 0.5)",
-        "z = ndimage.generic_filter(y, np.mean, size=3)",
-        "z = z * np.ma.masked_less(y, 1.0)",
-        "y = y + row * np.fft.hfft(z)[0]",
-        "for one in np.ma.masked_less(y, 2.0):",
-    ]
-
-
 def test_a_name_that_would_be_run_as_a_test_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CannotPort):
         write_source(tmp_path, "def test_mine(x):\n    return x\n\n\ndef body(x):\n    return test_mine(x)\n", VECTOR)
