@@ -280,8 +280,7 @@ def _source_of(op: Callable[..., Any], arguments: int) -> tuple[bytes, str]:
     extraction = Extraction()
     try:
         extraction.add(op, arguments=arguments)
-        (name,) = extraction.module().names
-        source = extraction.module(f"{name}, as it was when it was measured.").text
+        extracted = extraction.module()
     except CannotPort as error:
         where = "" if error.place is None else f", {error.place[0]} line {error.place[1]}"
         raise BadInput(
@@ -289,7 +288,8 @@ def _source_of(op: Callable[..., Any], arguments: int) -> tuple[bytes, str]:
             received=f"{_name_of(op) or repr(op)}{where}",
             hint=f"{error.fix}; or {WAY_OUT}" if error.fix else WAY_OUT,
         ) from error
-    return source.encode(), name
+    (name,) = extracted.names
+    return f'"""{name}, as it was when it was measured."""\n\n{extracted.text}'.encode(), name
 
 
 def _inputs_in_words(inputs: Inputs, folder: Path) -> list[str]:

@@ -141,9 +141,9 @@ class Extraction:
         self.roots.append(item)
         return item
 
-    def module(self, docstring: str = "") -> Extracted:
+    def module(self) -> Extracted:
         """Return the module."""
-        return module_of(self.roots, self._items.values(), docstring)
+        return module_of(self.roots, self._items.values())
 
     def changed(self, module: types.ModuleType | None) -> set[tuple[str, str]]:
         """Return files and names of the statements whose values in a loaded module differ from the current ones.

@@ -125,13 +125,12 @@ def needed_by(roots: Iterable[Item]) -> list[Item]:
     return list(needed)
 
 
-def module_of(roots: Sequence[Item], known: Iterable[Item], docstring: str = "") -> Extracted:
+def module_of(roots: Sequence[Item], known: Iterable[Item]) -> Extracted:
     """Return the module of some functions and of all that they need.
 
     Args:
         roots: the functions that are asked for.
         known: all items, in the order in which they were found.
-        docstring: of the module.
 
     Raises:
         CannotPort: two files define one name differently; or the installed Python has no source for a tree, as some
@@ -146,9 +145,8 @@ def module_of(roots: Sequence[Item], known: Iterable[Item], docstring: str = "")
             node.id = names[item]  # type: ignore[attr-defined]
     written = [(item, item.statement(names[item])) for item in items if item.wanted]
     imports = {ast.unparse(node) for item, node in written if isinstance(node, IMPORTS) and item.source is None}
-    statements: list[tuple[ast.stmt, str]] = [(ast.Expr(ast.Constant(docstring)), "")] if docstring else []
     ordered = sorted(imports, key=lambda text: (text.startswith("from"), text.split()[1], text))
-    statements += [(ast.parse(text).body[0], "") for text in ordered]
+    statements: list[tuple[ast.stmt, str]] = [(ast.parse(text).body[0], "") for text in ordered]
     statements += [
         (node, "" if item.source is None else item.source.path)
         for item, node in written

@@ -49,8 +49,6 @@ from pyopbench.ports.porting.returned_writes import return_writes
 from pyopbench.ports.porting.writers import LEADING, WRITERS, Body, PortModule
 from pyopbench.ports.rebinding import unwrap, with_body
 
-OBSERVED_SIZES = 2
-
 BATCH = 32
 """Examples in a batch of the call that is shown."""
 
@@ -177,7 +175,11 @@ def body_of(op: Op, function: Callable[..., Any]) -> Body:
     """Return the function that an op's body is written as, with what a port of it takes and returns."""
     source, definition = definition_of(function)
     keywords = op.own.keywords if op.own is not None else ()
-    names = input_names(definition, keywords, len(examples_of(op, 1, 1)[0]))
+    arguments, count = definition.args, len(examples_of(op, 1, 1)[0])
+    positional = [one.arg for one in (*arguments.posonlyargs, *arguments.args)][: count - len(keywords)]
+    names = [*positional, *keywords]
+    if len(names) < count:
+        raise CannotPort("the body takes any number of arguments", fix="name them")
     place = place_of_user((source.path, definition.lineno))
     facts = facts_of(op, definition.name, names, Path(place[0] if place is not None else source.path).name)
     return Body(source, definition, facts, keywords)
@@ -213,7 +215,7 @@ def _made(op: Op, body: Body, variant: str) -> PortModule:
     """Return what a port takes and returns, and its text."""
     one, how = body.facts, BATCHED.get(variant)
     write = WRITERS[variant.removesuffix("_map")]
-    examples = examples_of(op, OBSERVED_SIZES, 1)
+    examples = examples_of(op, seeds=1)
     if how is None:
         return write(op, body, examples)
     facts = _of_batch(one, one.function if how != "map" else f"{one.function}_batch")
@@ -238,15 +240,6 @@ def _check(op: Op, variant: str) -> None:
         raise CannotPort("the body draws random numbers", fix="draw them outside, and pass them in")
     if STRING in op.outputs or STRING in map(dtype_of, examples_of(op, 1, 1)[0]):
         raise CannotPort("it works on text, so the callback stays", fix="keep the callback", place=place)
-
-
-def input_names(definition: ast.FunctionDef | ast.AsyncFunctionDef, keywords: tuple[str, ...], count: int) -> list[str]:
-    """Return the names of the inputs of a function that is called with so many, the last ones by name."""
-    arguments = definition.args
-    positional = [one.arg for one in (*arguments.posonlyargs, *arguments.args)][: count - len(keywords)]
-    if len(positional) + len(keywords) < count:
-        raise CannotPort("the body takes any number of arguments", fix="name them", place=None)
-    return [*positional, *keywords]
 
 
 # Ports of a batch of examples.
