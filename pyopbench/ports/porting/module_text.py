@@ -160,6 +160,8 @@ def module_text(
 ) -> str:
     """Return the text of a file with the imports that its statements need.
 
+    These are in the order of isort: Python's own, what is installed, files next to it.
+
     Args:
         docstring: of the file.
         statements: its statements, in order.
@@ -168,10 +170,17 @@ def module_text(
         also: import statements that are written in any case.
     """
     body = "\n\n\n".join(one.strip("\n") for one in statements)
+    nodes = ast.parse(body).body
+    read = {name for one in nodes for name in globals_read(one)} - {*bindings(nodes)} - vars(builtins).keys()
+    needed = {*also, *(units.imports.get(name) or USUAL.get(name, "") for name in read)} - {""}
+    ordered = sorted(needed, key=lambda one: (one.startswith("from"), one.split()[1], one))
+    is_standard = {one: one.split()[1].partition(".")[0] in sys.stdlib_module_names for one in ordered}
+    groups = [[one for one in ordered if is_standard[one]], [one for one in ordered if not is_standard[one]], extra]
+    imports = "\n\n".join("\n".join(group) for group in groups if group)
     # As isort has it: two empty lines before a definition, and one before anything else.
-    gap = "\n\n\n" if isinstance(ast.parse(body).body[0], DEFINITIONS) else "\n\n"
+    gap = "\n\n\n" if isinstance(nodes[0], DEFINITIONS) else "\n\n"
     says = docstring.replace("\\", "\\\\")
-    return f'"""{says}"""\n\n{_imports_of(body, units, extra, also)}{gap}{body}\n'
+    return f'"""{says}"""\n\n{imports}{gap}{body}\n'
 
 
 def port_text(docstring: str, statements: Sequence[str], units: Units, also: Sequence[str] = ()) -> str:
@@ -179,17 +188,6 @@ def port_text(docstring: str, statements: Sequence[str], units: Units, also: Seq
     imports, layer, names = copied_module(Path(keras_layer.__file__))
     require_free(units, names, [*units.imports.values()], is_anywhere=True)
     return module_text(docstring, [layer, *statements], units, also=[*imports, *also])
-
-
-def _imports_of(body: str, units: Units, extra: Sequence[str], also: Sequence[str]) -> str:
-    """Return the imports that code needs, in the order of isort: Python's own, what is installed, files next to it."""
-    statements = ast.parse(body).body
-    read = {name for one in statements for name in globals_read(one)} - {*bindings(statements)}
-    found = [units.imports.get(name) or USUAL.get(name, "") for name in read - vars(builtins).keys()]
-    ordered = sorted({*filter(None, found), *also}, key=lambda one: (one.startswith("from"), one.split()[1], one))
-    is_standard = {one: one.split()[1].partition(".")[0] in sys.stdlib_module_names for one in ordered}
-    groups = [[one for one in ordered if is_standard[one]], [one for one in ordered if not is_standard[one]], extra]
-    return "\n\n".join("\n".join(group) for group in groups if group)
 
 
 def copied_module(path: Path) -> tuple[list[str], str, set[str]]:
@@ -207,15 +205,11 @@ def require_free(units: Units, taken: Set[str], imports: Sequence[str] = (), *, 
     imported = {name for name, one in units.imports.items() if one in imports}
     bound = {*units.by_name, *units.imports} - imported
     if is_anywhere:
-        bound |= {name for unit in units.in_order() for name in bound_in(unit.node)}
+        nodes = [node for unit in units.in_order() for node in ast.walk(unit.node)]
+        bound |= {one.id for one in nodes if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
+        bound |= {one.name for one in nodes if isinstance(one, ast.FunctionDef | ast.ClassDef)}
     if bound & taken:
         raise CannotPort(f"`{min(bound & taken)}` is a name that the file needs", fix="give yours another name")
-
-
-def bound_in(node: ast.AST) -> set[str]:
-    """Return all names that the user's statement binds, its own and those of its functions."""
-    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
-    return names | {one.name for one in ast.walk(node) if isinstance(one, ast.FunctionDef | ast.ClassDef)}
 
 
 def import_text(name: str, text: str) -> ModuleType:

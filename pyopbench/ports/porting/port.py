@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -364,7 +363,8 @@ def _original(op: Op, target: Target, port: PortModule) -> tuple[Units, tuple[st
     """Return the user's functions, the names of gradient and body, and a list of tuples of arguments as source."""
     extraction = Extraction(port.frozen)
     if not target.function:
-        home = _module_of(target)
+        key = "__file__" if target.is_file else "__name__"
+        home = next(one for one in list(sys.modules.values()) if getattr(one, key, None) == target.place)
         value = _inputs_of(read_source(str(home.__file__)))
         drawn = extraction.add_expression(vars(home), str(home.__file__), value)
     # The test has the user's own function, also where the port is written from one that takes arrays.
@@ -375,13 +375,6 @@ def _original(op: Op, target: Target, port: PortModule) -> tuple[Units, tuple[st
     else:
         examples = f"[({''.join(f'{_expression(one)}, ' for one in target.expressions)})]"
     return Units(read_source(of_test.path)), tuple(of_test.names), examples
-
-
-def _module_of(target: Target) -> ModuleType:
-    """Return the module of an op's file, which is loaded."""
-    if not target.is_file:
-        return sys.modules[target.place]
-    return next(one for one in list(sys.modules.values()) if getattr(one, "__file__", None) == target.place)
 
 
 def _drawn(text: str, value: ast.expr, op: Op, *, is_list: bool) -> str:
