@@ -14,9 +14,8 @@ import numpy as np
 import pyopbench.ports
 from pyopbench.model.syntax import DEFINITIONS, Source, every_name, number_of
 from pyopbench.ports.extract.module import unparsed
-from pyopbench.ports.for_numba.names import Names, names_in, tree
 from pyopbench.ports.for_numba.rules import replacement_of
-from pyopbench.ports.for_numba.types import Types
+from pyopbench.ports.for_numba.types import Names, Types, names_in, tree
 from pyopbench.ports.functions.sources import FOR_NUMBA, definitions
 from pyopbench.ports.porting.facts import Axis, Facts
 from pyopbench.ports.porting.module_text import LAYER, Code, Unit, Units
