@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from pyopbench.engine.port import write_port
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.errors import LONGEST_REASON, PyopbenchError, WrongResult, describe_error
 from pyopbench.model.files import load_file
-from pyopbench.model.op import Op
+from pyopbench.model.op import SEED, Op
 from pyopbench.model.own_target import Target, own_ops, read_target
 from pyopbench.ops.load import load_variants, make_inputs
 from pyopbench.ops.own.load import load_own, register_own_ops
@@ -129,6 +130,8 @@ def _written(op: Op, target: Target, form: str, folder: Path) -> Callable[..., A
     out = folder / f"{op.name}_{form}.py"
     write_port(target, form, out, TEST_SECONDS, ask=lambda request: answer_in_this_process(request, lambda event: None))
     function = getattr(load_file(out, out.stem), PORTS.file_of(op, form, op.dtypes[0]).function)
+    if op.own is not None and op.own.is_random:
+        function = partial(function, seed=SEED)
     return tf.function(arrange(op.numpy, function), jit_compile=form == "traced_xla" or None)  # type: ignore[no-any-return]
 
 

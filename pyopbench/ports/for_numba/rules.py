@@ -311,16 +311,22 @@ def _joined(name: str, names: Names, arrays: ast.expr, axis: ast.expr | None = N
     return tree(text, X=arrays, AXIS=axis)
 
 
-def _array(names: Names, object: ast.expr, dtype: ast.expr | None = None) -> Any:
-    """Return a list that was filled as an array."""
-    if not names.are(object, LIST) or isinstance(object, ast.List):
+def _array(name: str, names: Names, object: ast.expr, dtype: ast.expr | None = None) -> Any:
+    """Return a list that was filled as an array, and what `np.array` makes of an array."""
+    if name == "array" and names.are(object, ARRAY):
+        new = tree("X.copy()", X=object)
+    elif names.are(object, LIST) and not isinstance(object, ast.List):
+        are_arrays = {item.kind for one in names.of(object) for item in one.items} == {ARRAY}
+        new = tree("_array_of(X)" if are_arrays else "_numbers_of(X)", X=object)
+    else:
         return None
-    are_arrays = {item.kind for one in names.of(object) for item in one.items} == {ARRAY}
-    new = tree("_array_of(X)" if are_arrays else "_numbers_of(X)", X=object)
     return new if dtype is None else tree("X.astype(DTYPE)", X=new, DTYPE=_dtype(dtype, names) or dtype)
 
 
 # Dtypes: Numba takes NumPy's types, and of Python's `float` alone.
+
+CONVERTING = ("float32", "float64", "int32", "int64", "uint8")
+"""Types of NumPy's numbers that Numba does not call with an array."""
 
 SHAPED = {"np.zeros", "np.ones", "np.empty", "np.full"}
 """Functions that begin with a shape, which Numba does not take as a list."""
@@ -335,14 +341,24 @@ def replace_creation(node: ast.Call, names: Names) -> Any:
     if not name.startswith("np."):
         return None
     args, keywords = list(node.args), [ast.keyword(one.arg, one.value) for one in node.keywords]
-    if name in SHAPED and args and isinstance(args[0], ast.List):
-        args[0] = ast.Tuple(args[0].elts, ast.Load())
+    if name in SHAPED:
+        args[:1] = [_shape(one) for one in args[:1]]
     if name in WITH_DTYPE:
         args[1:] = [one if isinstance(one, ast.Constant) else _dtype(one, names) or one for one in args[1:]]
     for one in keywords:
         one.value = (_dtype(one.value, names) if one.arg == "dtype" else None) or one.value
+        one.value = _shape(one.value) if one.arg == "shape" else one.value
     is_same = args == node.args and [one.value for one in keywords] == [one.value for one in node.keywords]
     return None if is_same else ast.Call(node.func, args, keywords)
+
+
+def _shape(node: ast.expr) -> ast.expr:
+    return ast.Tuple(node.elts, ast.Load()) if isinstance(node, ast.List) else node
+
+
+def _converted(name: str, names: Names, x: ast.expr) -> Any:
+    """Return `np.float32(x)` of an array."""
+    return names.are(x, ARRAY) and tree(f"X.astype(np.{name})", X=x)
 
 
 def _astype(names: Names, x: ast.expr, dtype: ast.expr, *more: ast.expr, **options: ast.expr) -> Any:
@@ -364,7 +380,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{f"np.{name}": partial(_percentile, name) for name in ("percentile", "quantile", "nanpercentile")},
     **{f"np.{name}": partial(_joined, name) for name in ("concatenate", "stack", "hstack", "vstack", "column_stack")},
     **{f"np.{name}": product for name in ("dot", "matmul")},
-    **{f"np.{name}": _array for name in ("array", "asarray")},
+    **{f"np.{name}": partial(_array, name) for name in ("array", "asarray")},
+    **{f"np.{name}": partial(_converted, name) for name in CONVERTING},
     **dict.fromkeys(("astype", "np.astype"), _astype),  # the method; the function is new in NumPy 2.1
     "np.argsort": _argsort,
     "np.linalg.norm": _norm,

@@ -74,13 +74,13 @@ def in_another_order(x: Any) -> Any:
 
 
 def shaped(x: Any) -> Any:
-    found = np.empty((2, 3), dtype=x.dtype)
+    found = np.empty(shape=[2, 3], dtype=x.dtype)
     found[:] = np.linspace(0, 1, 3, dtype=np.float32)
     ys, xs = np.mgrid[0 : x.shape[0], 1 : x.shape[1]]
     return (
         *(np.linspace(-1, 0.7, num=5, dtype=np.float64), found, ys, xs, abs(x - 2), abs(-3) * x),
         *(np.reshape(np.transpose(x), (2, 6)), x.T.reshape(-1), x[:, ::2].reshape(6), x[1:].reshape(4, 2)),
-        np.argsort(x[2], kind="stable"),
+        *(np.argsort(x[2], kind="stable"), np.array(x[0], np.int32), np.array(x), np.int64(x / 2)),
     )
 
 
