@@ -17,7 +17,7 @@ import llvmlite.ir
 import numba
 import numpy as np
 import tensorflow as tf
-from numba.core.types import Array, BaseTuple, ExternalFunction, UniTuple, int32, int64, intp, void, voidptr
+from numba.core.types import BaseTuple, ExternalFunction, UniTuple, int32, int64, intp, void, voidptr
 from numba.cpython.unsafe.tuple import tuple_setitem
 from numba.extending import intrinsic, overload
 from tensorflow.python.eager import context as eager_context
@@ -99,19 +99,6 @@ def _take_inputs(context, status, inputs):
     return take_first if len(inputs) else lambda context, status, inputs: ()
 
 
-def as_contiguous(returned, dtype):
-    """Return an array or a number as an array of a dtype, in the order of C."""
-
-
-@overload(as_contiguous)
-def _as_contiguous(returned, dtype):
-    if not isinstance(returned, Array) or not returned.ndim:
-        return lambda returned, dtype: np.asarray(returned).astype(dtype)
-    if returned.layout == "C" and returned.dtype == dtype.dtype:
-        return lambda returned, dtype: returned
-    return lambda returned, dtype: np.ascontiguousarray(returned).astype(dtype)
-
-
 def put_outputs(context, status, returned, outputs):
     """Make what a body returns, a tuple if it is several, the outputs of the op."""
 
@@ -120,14 +107,15 @@ def put_outputs(context, status, returned, outputs):
 def _put_outputs(context, status, returned, outputs):
     def put_first(context, status, returned, outputs):
         place, dtype, code = outputs[0]
-        array = as_contiguous(returned[0], dtype)
+        # Neither function copies what fits; the second one makes one axis of none.
+        array = np.ascontiguousarray(np.asarray(np.asarray(returned[0]), dtype))
         block, release = hold_memory(array)
         if block == 0:
             array = array.copy()
             block, release = hold_memory(array)
-        sizes = np.array((*array.shape, 1))
-        data, size = array.ctypes.data, array.nbytes
-        tensor = TF_NewTensor(code, sizes.ctypes.data, array.ndim, data, size, release, block)
+        sizes = np.array(array.shape)
+        axes, data, size = len(np.shape(returned[0])), array.ctypes.data, array.nbytes
+        tensor = TF_NewTensor(code, sizes.ctypes.data, axes, data, size, release, block)
         TF_SetOutput(context, place, tensor, status)
         TF_DeleteTensor(tensor)
         if TF_GetCode(status) != 0:
