@@ -313,14 +313,9 @@ def np_from_front(places, size):
     return tf.where(places < 0, places + tf.cast(size, places.dtype), places)
 
 
-def python_max(x, y):
-    """Return the result of Python's `max`: the first number unless the second is larger, whichever of them is NaN."""
-    return tf.where(y > x, y, x)
-
-
-def python_min(x, y):
-    """Return the result of Python's `min`: the first number unless the second is smaller, whichever of them is NaN."""
-    return tf.where(y < x, y, x)
+def python_extreme(is_better, x, y):
+    """Return the result of Python's `max` or `min`: the first number unless the second is better, also next to NaN."""
+    return tf.where(is_better(y, x), y, x)
 
 
 def np_at_points(tensor, places):
@@ -360,17 +355,6 @@ def np_truncate_mod(x, y):
     return tf.raw_ops.TruncateMod(x=x, y=y)
 
 
-def np_signbit(x):
-    """Return whether the sign is negative, also that of 0 and NaN."""
-    bits = {tf.float16: tf.int16, tf.float32: tf.int32, tf.float64: tf.int64}[x.dtype]
-    return tf.bitcast(x, bits) < tf.zeros((), bits)
-
-
-def np_copysign(x, y):
-    """Return the magnitude of x with the sign of y."""
-    return tf.where(np_signbit(y), -tf.abs(x), tf.abs(x))
-
-
 def np_floor_divide(x, y):
     """Return floor(x / y) as NumPy does: of floats from the remainder, so that rounding does not lift it."""
     if not x.dtype.is_floating:
@@ -383,7 +367,8 @@ def np_floor_divide(x, y):
     exact = tf.where(below, exact - one, exact)
     lower = tf.floor(exact)
     found = tf.where(exact - lower > tf.constant(0.5, x.dtype), lower + one, lower)
-    found = tf.where(tf.equal(exact, zero), np_copysign(tf.zeros_like(found), x / divisor), found)
+    signed_zero = tf.where(tf.equal(x, zero), tf.stop_gradient(x / divisor), zero)
+    found = tf.where(tf.equal(exact, zero), signed_zero, found)
     return tf.where(tf.equal(y, zero), x / y, found)
 
 
@@ -395,7 +380,7 @@ def np_remainder(x, y):
     found = tf.math.floormod(x, y)
     beyond = np_is_inf(y) & tf.math.is_finite(x)
     found = tf.where(beyond, tf.where(tf.not_equal(x, zero) & ((x < zero) != (y < zero)), y, x), found)
-    return tf.where(tf.equal(found, zero), np_copysign(tf.zeros_like(found), y), found)
+    return tf.where(tf.equal(found, zero), tf.where(y < zero, tf.constant(-0.0, x.dtype), zero), found)
 
 
 def np_left_shift(x, y):

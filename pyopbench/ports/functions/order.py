@@ -113,21 +113,18 @@ def np_nan_where(has_nan, found):
 
 
 @helper("np.median", a="float")
-def np_median(a, axis=None, *, keepdims=False):
-    """Return the middle elements, of an even number the mean of both; NaN where there is any."""
-    has_nan = tf.reduce_any(np_is_nan(a), np_axes(axis, a.shape.rank), keepdims)
-    return np_nan_where(has_nan, np_nanmedian(a, axis, keepdims=keepdims))
-
-
-@helper("np.nanmedian", a="float")
-def np_nanmedian(a, axis=None, *, keepdims=False):
-    """Return the middle of the elements that are not NaN; NaN where there are none."""
+@helper("np.nanmedian", "skips_nan=True", a="float")
+def np_median(a, axis=None, *, keepdims=False, skips_nan=False):
+    """Return the middle elements, of an even number the mean of both; NaN where there is any, or none is left."""
     flat, axes = np_gathered(a, axis)
     ordered = np_sort(flat)
     count = tf.reduce_sum(tf.cast(~np_is_nan(flat), tf.int64), -1, keepdims=True)
     low, high = np_at(ordered, (count - 1) // 2), np_at(ordered, count // 2)
     middle = tf.where(tf.equal(low, high), low, (low + high) / 2)
-    return np_with_axes(np_nan_where(tf.equal(count, 0), middle)[..., 0], axes, keepdims)
+    is_missing = tf.equal(count, 0)
+    if not skips_nan:
+        is_missing |= tf.reduce_any(np_is_nan(flat), -1, keepdims=True)
+    return np_with_axes(np_nan_where(is_missing, middle)[..., 0], axes, keepdims)
 
 
 def np_at(ordered, places):
@@ -137,8 +134,10 @@ def np_at(ordered, places):
     return tf.gather(ordered, tf.minimum(tf.maximum(places, 0), last), axis=rank, batch_dims=rank)
 
 
-def np_percentiles(a, q, axis, keepdims, skips_nan):
-    """Return percentiles of the elements. The percentages q are known before the graph runs.
+@helper("np.percentile", a="own")
+@helper("np.nanpercentile", "skips_nan=True", a="own")
+def np_percentile(a, q, axis=None, *, keepdims=False, skips_nan=False):
+    """Return percentiles; NaN where there is any, or none is left. The percentages q are known before the graph runs.
 
     A percentage that is a number has the precision of the elements, as in NumPy.
     """
@@ -163,31 +162,9 @@ def np_percentiles(a, q, axis, keepdims, skips_nan):
     return np_with_axes(found, [shares.ndim + one for one in axes], keepdims)
 
 
-@helper("np.percentile", a="own")
-def np_percentile(a, q, axis=None, *, keepdims=False):
-    """Return percentiles; NaN where there is any."""
-    return np_percentiles(a, q, axis, keepdims, skips_nan=False)
-
-
-@helper("np.nanpercentile", a="own")
-def np_nanpercentile(a, q, axis=None, *, keepdims=False):
-    """Return percentiles of the elements that are not NaN; NaN where there are none."""
-    return np_percentiles(a, q, axis, keepdims, skips_nan=True)
-
-
 @helper("np.max np.amax", a="own")
-def np_max(a, axis=None, *, keepdims=False, initial=None):
-    """Return the largest elements; NaN where there is any."""
-    return np_extreme(a, axis, keepdims, initial, largest=True)
-
-
-@helper("np.min np.amin", a="own")
-def np_min(a, axis=None, *, keepdims=False, initial=None):
-    """Return the smallest elements; NaN where there is any."""
-    return np_extreme(a, axis, keepdims, initial, largest=False)
-
-
-def np_extreme(a, axis, keepdims, initial, largest):
+@helper("np.min np.amin", "largest=False", a="own")
+def np_extreme(a, axis=None, *, keepdims=False, initial=None, largest=True):
     """Return the largest or smallest elements; NaN where there is any."""
     axes = np_axes(axis, a.shape.rank)
     np_refuse_empty(a, axes, initial)
@@ -209,19 +186,9 @@ def np_refuse_empty(tensor, axes, initial):
 
 
 @helper("np.argmax", a="own")
-def np_argmax(a, axis=None, *, keepdims=False):
-    """Return where the largest element is, the first of equal ones; of NaN if there is any."""
-    return np_place(a, axis, keepdims, largest=True)
-
-
-@helper("np.argmin", a="own")
-def np_argmin(a, axis=None, *, keepdims=False):
-    """Return where the smallest element is, the first of equal ones; of NaN if there is any."""
-    return np_place(a, axis, keepdims, largest=False)
-
-
-def np_place(a, axis, keepdims, largest):
-    """Return where the largest or smallest element is, int64."""
+@helper("np.argmin", "largest=False", a="own")
+def np_place(a, axis=None, *, keepdims=False, largest=True):
+    """Return where the largest or smallest element is, the first of equal ones, int64; of NaN if there is any."""
     tensor = tf.reshape(a, [-1]) if axis is None else a
     (place,) = np_axes(0 if axis is None else axis, tensor.shape.rank)
     np_refuse_empty(tensor, [place], None)

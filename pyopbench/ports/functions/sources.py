@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pyopbench.ports.for_numba
 from pyopbench.model.syntax import every_name, read_source
-from pyopbench.ports.functions import basics, linear, order, statistics
+from pyopbench.ports.functions import basics, order, sums
 
-ON_TENSORS = tuple(str(one.__file__) for one in (basics, order, statistics, linear))
+ON_TENSORS = tuple(str(one.__file__) for one in (basics, order, sums))
 """Files of functions on tensors, in the order of their definitions in a port."""
 
 FOR_NUMBA = (str(Path(pyopbench.ports.for_numba.__path__[0]) / "helpers.py"),)
@@ -26,9 +26,9 @@ def definitions(files: tuple[str, ...]) -> dict[str, tuple[str, set[str]]]:
         for node in source.tree.body:
             if isinstance(node, ast.FunctionDef | ast.Assign):
                 name = node.name if isinstance(node, ast.FunctionDef) else ast.unparse(node.targets[0])
-                text = source.text(*source.span(node))
+                lines = source.text(*source.span(node)).splitlines(keepends=True)
                 # A port has no table that its functions are entered into.
-                found[name] = text.partition("\n")[2] if text.startswith("@helper(") else text, every_name(node)
+                found[name] = "".join(one for one in lines if not one.startswith("@helper(")), every_name(node)
     return found
 
 
@@ -39,5 +39,5 @@ def source_of(names: Iterable[str], files: tuple[str, ...] = ON_TENSORS) -> dict
         name = left.pop()
         if name in known and name not in needed:
             needed.add(name)
-            left += [*known[name][1], f"{name}_typed"]  # the overload that chooses what Numba compiles for it
+            left += known[name][1]
     return {name: text for name, (text, _) in known.items() if name in needed}

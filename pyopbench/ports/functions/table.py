@@ -38,10 +38,12 @@ class Helper:
         function: it, with the parameters that NumPy has, or the first of them.
         rules: the rule for the dtype of each parameter that is an array, or a list of arrays. All others have to be
             known before the graph runs.
+        choice: the last argument of each call, as `largest=False`; empty for none.
     """
 
     function: Callable[..., Any]
     rules: Mapping[str, str]
+    choice: str
 
 
 @dataclass
@@ -73,12 +75,12 @@ def row(names: str, parameters: str, expression: Expression) -> Expression:
     return expression
 
 
-def helper(names: str, **rules: str) -> Callable[[Function], Function]:
-    """Enter a function on tensors under one name or several, with a rule for each parameter that is an array."""
+def helper(names: str, choice: str = "", **rules: str) -> Callable[[Function], Function]:
+    """Enter a function on tensors under one name or several, as `Helper` has it."""
 
     def enter(function: Function) -> Function:
         for name in names.split():
-            TABLE.setdefault(name, TableEntry()).helper = Helper(function, rules)
+            TABLE.setdefault(name, TableEntry()).helper = Helper(function, rules, choice)
         return function
 
     return enter
@@ -105,10 +107,8 @@ BINARY = {
     "left_shift": "np_left_shift", "right_shift": "np_right_shift",
 }  # fmt: skip
 
-for _name in ("radians", "deg2rad"):
-    row(f"np.{_name}", "x", "{x:loop} * (np.pi / 180)")
-for _name in ("degrees", "rad2deg"):
-    row(f"np.{_name}", "x", "{x:loop} * (180 / np.pi)")
+row("np.radians np.deg2rad", "x", "{x:loop} * (np.pi / 180)")
+row("np.degrees np.rad2deg", "x", "{x:loop} * (180 / np.pi)")
 row("np.log2", "x", "tf.math.log({x:loop}) / np.log(2)")
 row("np.log10", "x", "tf.math.log({x:loop}) / np.log(10)")
 row("np.bitwise_and", "x y", "{x:loop} & {y:loop}")

@@ -12,7 +12,7 @@ import numpy as np
 
 from pyopbench.ports.functions.table import COMMON, FLOAT, NUMBER, OWN, TABLE, Helper
 from pyopbench.ports.porting.observe import OTHER, SEQUENCE, TENSOR
-from pyopbench.ports.porting.typed import TypedCode
+from pyopbench.ports.porting.typed import TypedCode, joined
 
 PLACE = re.compile(r"(, )?\{(\w*)(=|:[\w ]+)?\}")
 """The place of an argument in an expression of the table, by the name of its parameter:
@@ -152,7 +152,7 @@ def _write_helper_call(code: TypedCode, entry: Helper, node: ast.Call, positiona
         is_array = rule not in ("", NUMBER) and not (isinstance(one, ast.Constant) and one.value is None)
         text = _for_helper(code, one, _dtype_by_rule(code, one, rule, together)) if is_array else code.write(one)
         texts.append(f"{name}={text}" if name in by_name else text)
-    return f"{code.use(entry.function.__name__)}({', '.join(texts)})"
+    return f"{code.use(entry.function.__name__)}({joined([*texts, entry.choice])})"
 
 
 def _dtype_by_rule(code: TypedCode, node: ast.expr, rule: str, together: Sequence[object]) -> str:

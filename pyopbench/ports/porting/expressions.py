@@ -276,8 +276,9 @@ def extreme(given: Given) -> str | None:
     if given.get("y") is None:
         return None if has_nan else f"tf.reduce_{given.name}({code.tensor(given['x'])})"
     if has_nan:
-        texts = [code.tensor(given[name], given.dtype) for name in ("x", "y")]
-        return f"{code.use(f'python_{given.name}')}({', '.join(texts)})"
+        is_better = {"max": "tf.greater", "min": "tf.less"}[given.name]
+        texts = [is_better, *(code.tensor(given[name], given.dtype) for name in ("x", "y"))]
+        return f"{code.use('python_extreme')}({', '.join(texts)})"
     function = {"max": "tf.maximum", "min": "tf.minimum"}[given.name]
     return f"{function}({code.tensor(given['x'], given.dtype)}, {code.operand(given['y'], given.dtype)})"
 
