@@ -5,36 +5,18 @@ import numpy as np
 
 
 @numba.njit
-def _checked(axis, axes):
-    """Return an axis as a number from 0, also if it is given from the end; ValueError if there is no such axis."""
-    if axis < -axes or axis >= axes:
-        raise ValueError("axis is out of bounds")
-    return axis % axes
-
-
 def _moved(array, axis, to):
     """Return `np.moveaxis` of one axis: Numba's takes eight seconds to compile, as it sorts and formats messages."""
-
-
-@numba.extending.overload(_moved)
-def _moved_typed(array, axis, to):
-    are_integers = all(isinstance(place, numba.types.Integer) for place in (axis, to))
-    if not isinstance(array, numba.types.Array) or not are_integers:
-        return None  # so that Numba's error has the user's line
     axes, replace = array.ndim, numba.cpython.unsafe.tuple.tuple_setitem
-    others = [[other for other in range(axes) if other != moved] for moved in range(axes)]
-    orders = [(*others[moved][:at], moved, *others[moved][at:]) for moved in range(axes) for at in range(axes)]
-    order_of = tuple(orders)
-
-    def moved(array, axis, to):
-        order = order_of[_checked(axis, axes) * axes + _checked(to, axes)]
-        sizes, steps = array.shape, array.strides
-        for place in range(axes):
-            sizes = replace(sizes, place, array.shape[order[place]])
-            steps = replace(steps, place, array.strides[order[place]])
-        return np.lib.stride_tricks.as_strided(array, sizes, steps)
-
-    return moved
+    if not (-axes <= axis < axes and -axes <= to < axes):
+        raise ValueError("axis is out of bounds")
+    sizes, steps = array.shape, array.strides
+    for place in range(axes):
+        other = place - int(place > to % axes)  # among the other axes
+        old = axis % axes if place == to % axes else other + int(other >= axis % axes)
+        sizes = replace(sizes, place, array.shape[old])
+        steps = replace(steps, place, array.strides[old])
+    return np.lib.stride_tricks.as_strided(array, sizes, steps)
 
 
 @numba.njit

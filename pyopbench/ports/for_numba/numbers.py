@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Sequence
+from typing import Any
 
-from pyopbench.ports.for_numba.names import Names, is_ufunc, tree, without_number
-from pyopbench.ports.for_numba.types import ARRAY, LIST, PYTHON, SCALAR, STRICT, TUPLE
+import numpy as np
+
+from pyopbench.ports.for_numba.types import ARRAY, LIST, PYTHON, SCALAR, STRICT, TUPLE, Names, tree
 
 MOST_FACTORS = 3
 """Of a power that is written as `x ** 3`, which Numba compiles to products: within a unit in the last place."""
@@ -20,6 +22,16 @@ SHORT = {"bool", "int8", "uint8", "int16", "uint16"}
 def is_floating(dtype: str) -> bool:
     """Is it a dtype of floats, or of complex numbers?"""
     return dtype.startswith(("float", "complex"))
+
+
+def is_ufunc(name: str) -> bool:
+    """Is it the name of a function of NumPy's that is broadcast over its arguments, such as `np.add`?"""
+    return name.startswith("np.") and isinstance(getattr(np, name[3:], None), np.ufunc)
+
+
+def without_number(node: Any) -> Any:
+    """Return a node with the same parts that has no number, so that no rule is asked about it again."""
+    return type(node)(**dict(ast.iter_fields(node)))
 
 
 def type_name(dtype: str) -> str:

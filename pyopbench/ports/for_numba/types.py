@@ -1,4 +1,4 @@
-"""The types of a body's expressions, as an instrumented copy of it shows them while it runs on examples.
+"""The types of a body's names and expressions, as an instrumented copy of it shows them while it runs on examples.
 
 Numba chooses dtypes as the compiler sees the code, NumPy as the values are. Where the two differ, a rule asks here what
 NumPy had. Unlike `porting.observe`, this only notes types: the values stay what they are, and loops run to their end.
@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.syntax import number_of
-from pyopbench.ports.arrays import name_of
+from pyopbench.ports import arrays
 from pyopbench.ports.extract.definitions import CannotPort, definition_of
+from pyopbench.ports.functions.table import name_of
+from pyopbench.ports.porting.watched_values import METHODS
 from pyopbench.ports.rebinding import instrument, unwrap
 
 ARRAY, SCALAR, PYTHON = "array", "scalar", "python"
@@ -57,9 +59,9 @@ class Type:
 def type_of(value: Any) -> Type:
     """Return the type of a value."""
     if isinstance(value, np.ndarray):
-        return Type(ARRAY, name_of(value.dtype), value.ndim)
+        return Type(ARRAY, arrays.name_of(value.dtype), value.ndim)
     if isinstance(value, np.generic):
-        return Type(SCALAR, name_of(value.dtype))
+        return Type(SCALAR, arrays.name_of(value.dtype))
     if isinstance(value, bool | int | float | complex):
         return Type(PYTHON, np.dtype(type(value)).name)
     if isinstance(value, list | tuple):
@@ -247,3 +249,119 @@ class _Showing(ast.NodeTransformer):
 
 def _calling(name: str, place: ast.AST, *arguments: ast.expr) -> ast.Call:
     return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), list(arguments), []), place)
+
+
+# What a rule asks, and what it answers.
+
+
+def tree(text: str, **parts: Any) -> Any:
+    """Return the tree of an expression or a statement in which copies of parts replace names.
+
+    A name with a star, as in `(*ITEMS,)`, is replaced by a list of them.
+    """
+    statement = _Filling(parts).visit(ast.parse(text).body[0])
+    return statement.value if isinstance(statement, ast.Expr) else statement
+
+
+class _Filling(ast.NodeTransformer):
+    def __init__(self, parts: dict[str, Any]) -> None:
+        self.parts = parts
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        return copy.deepcopy(self.parts.get(node.id, node))
+
+    def visit_Starred(self, node: ast.Starred) -> Any:
+        return self.visit(node.value)
+
+
+@dataclass(frozen=True)
+class Names:
+    """What is known of the names and expressions of a function."""
+
+    value_of: Callable[[ast.AST], Any]  # what a name, or an attribute of one, is in the file; None for what is local
+    types: Types
+    path: str
+    variables: dict[str, set[Type]]  # all types that a local name had
+
+    def of(self, node: ast.AST) -> set[Type]:
+        """Return the types that an expression had; none if no example evaluated it."""
+        return self.types.of(self.path, node)
+
+    def in_numba(self, node: ast.AST) -> set[Type]:
+        """Return all types that Numba has to unify: of a name, also those elsewhere and on other branches."""
+        if isinstance(node, ast.Name):
+            return self.of(node) | self.variables.get(node.id, set())
+        of_items = self.of(node.value) if isinstance(node, ast.Subscript) else set()
+        return self.of(node) | {item for one in of_items for item in one.items}
+
+    def are(self, node: ast.AST, *kinds: str) -> bool:
+        """Was an expression evaluated, and always one of these kinds?"""
+        types = self.of(node)
+        return bool(types) and all(one.kind in kinds for one in types)
+
+    def may_be(self, node: ast.AST, *kinds: str) -> bool:
+        """Was an expression ever one of these kinds?"""
+        return any(one.kind in kinds for one in self.of(node))
+
+    def rank(self, node: ast.AST) -> int | None:
+        """Return how many axes an array has; None for what is no array, or has several numbers of axes."""
+        ranks = {one.rank if one.kind == ARRAY else None for one in self.of(node)}
+        return ranks.pop() if len(ranks) == 1 else None
+
+    def dtype(self, node: ast.AST) -> str:
+        """Return the dtype of NumPy's arrays and numbers that an expression was; empty for what is no such thing.
+
+        Raises:
+            CannotPort: it had several, of which Numba may choose another one.
+        """
+        dtypes = {one.dtype for one in self.of(node) if one.kind in (ARRAY, SCALAR)}
+        if len(dtypes) > 1 and dtypes & STRICT:
+            raise self.refusal(node, f"`{ast.unparse(node)}` has several dtypes: {', '.join(sorted(dtypes))}")
+        return dtypes.pop() if len(dtypes) == 1 else ""
+
+    def called(self, node: ast.Call) -> tuple[str, list[ast.expr]]:
+        """Return the name of a function that is called, such as `np.sum`, and its arguments by position.
+
+        Of a method of an array, the name is that of NumPy's function, or its own.
+        """
+        if isinstance(node.func, ast.Attribute) and self.are(node.func.value, ARRAY, SCALAR):
+            name = node.func.attr
+            is_function = name not in METHODS and hasattr(np, name)
+            return f"np.{name}" if is_function else name, [node.func.value, *node.args]
+        function = self.value_of(node.func)
+        if isinstance(getattr(function, "__self__", None), np.random.RandomState):
+            drawing = function.__name__
+            return f"np.random.{drawing}" if function == getattr(np.random, drawing) else "", list(node.args)
+        return name_of(function), list(node.args)
+
+    def require(self, node: ast.AST) -> None:
+        """Check that an expression was evaluated, if dtypes are in use that Numba would not keep.
+
+        Raises:
+            CannotPort: it was not.
+        """
+        if not self.of(node) and self.types.is_strict:
+            why = f"no example evaluates `{ast.unparse(node)}`, so its dtype is not known"
+            raise self.refusal(node, why, fix="add an example that does")
+
+    def refusal(self, node: ast.AST, why: str, fix: str = "") -> CannotPort:
+        """Return the refusal of an expression."""
+        return CannotPort(why, fix=fix, place=(self.path, node.lineno))  # type: ignore[attr-defined]
+
+
+def names_in(function: ast.AST, value_of: Callable[[ast.AST], Any], types: Types, path: str) -> Names:
+    """Return what is known in a function, of which `value_of` knows the names that are global."""
+    variables: dict[str, set[Type]] = {}
+    for node in ast.walk(function):
+        pairs: list[tuple[ast.AST, ast.AST]] = [(node, node)]  # perhaps a name, and what that is read as or bound to
+        if isinstance(node, ast.AugAssign):
+            pairs.append((node.target, node))
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):  # type: ignore[attr-defined]
+                pairs += zip(target.elts, node.value.elts, strict=False)  # type: ignore[attr-defined]
+            else:
+                pairs.append((target, node.value))  # type: ignore[attr-defined]
+        for name, value in pairs:
+            if isinstance(name, ast.Name):
+                variables.setdefault(name.id, set()).update(types.of(path, value))
+    return Names(value_of, types, path, variables)

@@ -11,9 +11,8 @@ import numpy as np
 
 from pyopbench.model.syntax import DEFINITIONS, Source, every_name, number_of
 from pyopbench.ports.extract.module import unparsed
-from pyopbench.ports.for_numba.names import Names, names_in, tree
 from pyopbench.ports.for_numba.rules import replacement_of
-from pyopbench.ports.for_numba.types import Types
+from pyopbench.ports.for_numba.types import Names, Types, names_in, tree
 from pyopbench.ports.functions.sources import FOR_NUMBA, definitions
 from pyopbench.ports.porting.units import Code, Unit, Units
 

@@ -18,8 +18,7 @@ from pyopbench.model.variant import BRIDGE
 from pyopbench.ports.arrays import as_given, as_tuple
 from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.extract.module import unparsed
-from pyopbench.ports.for_numba.names import tree
-from pyopbench.ports.for_numba.types import Types, types_of
+from pyopbench.ports.for_numba.types import Types, tree, types_of
 from pyopbench.ports.functions.sources import FOR_NUMBA, source_of
 from pyopbench.ports.porting import numba_text
 from pyopbench.ports.porting.body_code import BodyCode, body_name
