@@ -322,8 +322,6 @@ def _array(names: Names, object: ast.expr, dtype: ast.expr | None = None) -> Any
 
 # Dtypes: Numba takes NumPy's types, and of Python's `float` alone.
 
-TYPES = {bool: "bool", int: "int64", float: "float64"}
-
 SHAPED = {"np.zeros", "np.ones", "np.empty", "np.full"}
 """Functions that begin with a shape, which Numba does not take as a list."""
 
@@ -356,13 +354,8 @@ def _astype(names: Names, x: ast.expr, dtype: ast.expr, *more: ast.expr, **optio
 def _dtype(node: ast.expr, names: Names) -> ast.expr | None:
     """Return a dtype as Numba takes it; None for one that is written so already, or that is not known."""
     value: Any = node.value if isinstance(node, ast.Constant) else names.value_of(node)
-    if isinstance(value, type):
-        name = TYPES.get(value, "")
-    elif isinstance(value, str):
-        name = np.dtype(value).name
-    else:
-        return None
-    return tree(type_name(name)) if name else None
+    is_other = isinstance(value, str) or any(value is one for one in (bool, int, float))
+    return tree(type_name(np.dtype(value).name)) if is_other else None
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

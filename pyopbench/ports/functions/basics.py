@@ -39,18 +39,16 @@ def np_known_size(tensor, axis):
     return size
 
 
-def np_is_nan(tensor):
-    """Return which elements are NaN; integers never are."""
+def np_is_nan(tensor, of_floats=tf.math.is_nan):
+    """Return which elements are NaN, or what another function finds in floats; integers never are."""
     if tensor.dtype.is_complex:
-        return tf.math.is_nan(tf.math.real(tensor)) | tf.math.is_nan(tf.math.imag(tensor))
-    return tf.math.is_nan(tensor) if tensor.dtype.is_floating else tf.zeros_like(tensor, tf.bool)
+        return of_floats(tf.math.real(tensor)) | of_floats(tf.math.imag(tensor))
+    return of_floats(tensor) if tensor.dtype.is_floating else tf.zeros_like(tensor, tf.bool)
 
 
 def np_is_inf(tensor):
     """Return which elements are infinite; integers never are."""
-    if tensor.dtype.is_complex:
-        return tf.math.is_inf(tf.math.real(tensor)) | tf.math.is_inf(tf.math.imag(tensor))
-    return tf.math.is_inf(tensor) if tensor.dtype.is_floating else tf.zeros_like(tensor, tf.bool)
+    return np_is_nan(tensor, tf.math.is_inf)
 
 
 def np_is_finite(tensor):

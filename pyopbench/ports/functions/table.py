@@ -11,7 +11,7 @@ import builtins
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -30,22 +30,6 @@ number: what only the graph knows is a tensor, and all else stays as it is.
 Any other rule is the name of a dtype."""
 
 
-@dataclass(frozen=True)
-class Helper:
-    """A function on tensors that does what NumPy's or SciPy's does.
-
-    Attributes:
-        function: it, with the parameters that NumPy has, or the first of them.
-        rules: the rule for the dtype of each parameter that is an array, or a list of arrays. All others have to be
-            known before the graph runs.
-        choice: the last argument of each call, as `largest=False`; empty for none.
-    """
-
-    function: Callable[..., Any]
-    rules: Mapping[str, str]
-    choice: str
-
-
 @dataclass
 class TableEntry:
     """How a function is written.
@@ -55,12 +39,18 @@ class TableEntry:
             those after `|` are given by name only.
         expression: a text with a place in braces for each argument (`porting.calls.PLACE`), or a function that returns
             the text of a call; both may decline a call. None if there is only a helper.
-        helper: a function on tensors; None if there is only an expression.
+        helper: a function on tensors that does what NumPy's or SciPy's does, with the parameters that this has, or the
+            first of them; None if there is only an expression.
+        rules: the rule for the dtype of each parameter of the helper that is an array, or a list of arrays. All others
+            have to be known before the graph runs.
+        choice: the last argument of each call of the helper, as `largest=False`; empty for none.
     """
 
     parameters: str = ""
     expression: str | Callable[[Any], str | None] | None = None
-    helper: Helper | None = None
+    helper: Callable[..., Any] | None = None
+    rules: Mapping[str, str] = field(default_factory=dict)
+    choice: str = ""
 
 
 TABLE: dict[str, TableEntry] = {}
@@ -76,11 +66,12 @@ def row(names: str, parameters: str, expression: Expression) -> Expression:
 
 
 def helper(names: str, choice: str = "", **rules: str) -> Callable[[Function], Function]:
-    """Enter a function on tensors under one name or several, as `Helper` has it."""
+    """Enter a function on tensors under one name or several."""
 
     def enter(function: Function) -> Function:
         for name in names.split():
-            TABLE.setdefault(name, TableEntry()).helper = Helper(function, rules, choice)
+            entry = TABLE.setdefault(name, TableEntry())
+            entry.helper, entry.rules, entry.choice = function, rules, choice
         return function
 
     return enter

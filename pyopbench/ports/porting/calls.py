@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyopbench.ports.functions.table import COMMON, FLOAT, NUMBER, OWN, TABLE, Helper
+from pyopbench.ports.functions.table import COMMON, FLOAT, NUMBER, OWN, TABLE, TableEntry
 from pyopbench.ports.porting.observe import OTHER, SEQUENCE, TENSOR
 from pyopbench.ports.porting.typed import TypedCode, joined
 
@@ -66,9 +66,7 @@ def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | Non
         text = _filled(given, expression) if isinstance(expression, str) else expression(given)
         if text is not None:
             return text
-    if entry.helper is None:
-        raise code.refusal(node)
-    return _write_helper_call(code, entry.helper, node, positional)
+    return _write_helper_call(code, entry, node, positional)
 
 
 def _by_name(
@@ -135,11 +133,13 @@ def _write_shape(code: TypedCode, node: ast.expr) -> str:
     return text if any(one.kind == SEQUENCE or one.rank for one in code.seen(node)) else f"[{text}]"
 
 
-def _write_helper_call(code: TypedCode, entry: Helper, node: ast.Call, positional: Sequence[ast.expr]) -> str:
+def _write_helper_call(code: TypedCode, entry: TableEntry, node: ast.Call, positional: Sequence[ast.expr]) -> str:
     """Return the text of a call of a helper, with its arguments by place and by name as they are in the call."""
+    if entry.helper is None:
+        raise code.refusal(node)
     by_name = {str(one.arg): one.value for one in node.keywords}
     try:
-        bound = inspect.signature(entry.function).bind(*positional, **by_name).arguments
+        bound = inspect.signature(entry.helper).bind(*positional, **by_name).arguments
     except TypeError as error:
         raise code.refusal(node) from error
     given = [(name, one) for name, each in bound.items() for one in (each if isinstance(each, tuple) else (each,))]
@@ -152,7 +152,7 @@ def _write_helper_call(code: TypedCode, entry: Helper, node: ast.Call, positiona
         is_array = rule not in ("", NUMBER) and not (isinstance(one, ast.Constant) and one.value is None)
         text = _for_helper(code, one, _dtype_by_rule(code, one, rule, together)) if is_array else code.write(one)
         texts.append(f"{name}={text}" if name in by_name else text)
-    return f"{code.use(entry.function.__name__)}({joined([*texts, entry.choice])})"
+    return f"{code.use(entry.helper.__name__)}({joined([*texts, entry.choice])})"
 
 
 def _dtype_by_rule(code: TypedCode, node: ast.expr, rule: str, together: Sequence[object]) -> str:

@@ -39,7 +39,7 @@ from scipy import ndimage, special
 def helper_of(name: str) -> Any:
     helper = TABLE[name].helper
     assert helper is not None
-    return helper.function
+    return helper
 
 
 GROUPS: dict[str, list[tuple[tuple[Any, ...], str]]] = defaultdict(list)
