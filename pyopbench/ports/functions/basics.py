@@ -221,12 +221,9 @@ def np_part_replaced_for_xla(tensor, key, values):
                 at = tf.range(size, dtype=tf.int64)
                 along = [-1 if other == axis else 1 for other in range(len(axes))]
                 is_part &= tf.reshape((at >= start) & (at < stop), along)
-                if values.shape[axis] != 1:
-                    # A single value is broadcast; whether it is one may be unknown until the graph runs.
-                    is_single = tf.equal(tf.shape(values)[axis], 1)
-                    values = tf.gather(
-                        values, tf.where(is_single, tf.zeros_like(at), tf.maximum(at - start, 0)), axis=axis
-                    )
+                # A single value is broadcast; whether it is one may be unknown until the graph runs.
+                last = tf.shape(values, tf.int64)[axis] - 1
+                values = tf.gather(values, tf.clip_by_value(at - start, 0, last), axis=axis)
         values = tf.where(is_part, values, kept)
     if not any(tf.is_tensor(one) for one in whole):
         return np_part_replaced(tensor, tuple(whole), values)

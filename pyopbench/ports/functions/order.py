@@ -187,7 +187,7 @@ def np_refuse_empty(tensor, axes, initial):
 
 @helper("np.argmax", a="own")
 @helper("np.argmin", "largest=False", a="own")
-def np_place(a, axis=None, *, keepdims=False, largest=True):
+def np_place_of_extreme(a, axis=None, *, keepdims=False, largest=True):
     """Return where the largest or smallest element is, the first of equal ones, int64; of NaN if there is any."""
     tensor = tf.reshape(a, [-1]) if axis is None else a
     (place,) = np_axes(0 if axis is None else axis, tensor.shape.rank)
