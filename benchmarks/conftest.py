@@ -37,11 +37,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="of backward, forward and forward_backward; default: all of them",
     )
     group.addoption(
-        "--placements",
-        type=_read_placements,
-        default=("cpu",),
-        metavar="NAME,...",
-        help="of cpu and gpu; default: cpu. Without a GPU its cases are skipped, and say so",
+        "--placement",
+        choices=PLACEMENTS,
+        default="cpu",
+        help="default: cpu. Without a GPU its cases are skipped, and say so",
     )
     group.addoption(
         "--in-graph",
@@ -79,10 +78,6 @@ def _read_directions(text: str) -> tuple[str, ...]:
     from pyopbench.worker.suite_api import DIRECTIONS
 
     return _read_names("direction", text, DIRECTIONS)
-
-
-def _read_placements(text: str) -> tuple[str, ...]:
-    return _read_names("placement", text, PLACEMENTS)
 
 
 def _read_names(kind: str, text: str, known: tuple[str, ...]) -> tuple[str, ...]:

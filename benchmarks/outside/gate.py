@@ -130,11 +130,11 @@ def run_gate(
     Raises:
         SystemExit: the command failed.
     """
-    part, percent, seed = trial
+    part, percent, _ = trial
     out = repository.parent / name
     shutil.rmtree(out, ignore_errors=True)  # of one that was interrupted
     revisions = [word for commit in commits[percent] for word in ("--rev", commit)]
-    options = [*PARTS[part].options, "--settings", f"seed={seed}", "--fail-on", PARTS[part].fail_on]
+    options = [*PARTS[part].options, "--fail-on", PARTS[part].fail_on]
     command = [sys.executable, "-m", "pyopbench", "run", FILE, *revisions, *options, "--out", str(out)]
     began = time.monotonic()
     done = subprocess.run(command, cwd=repository, stdout=subprocess.DEVNULL, check=False)

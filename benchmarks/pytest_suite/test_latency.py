@@ -20,7 +20,7 @@ TRIAL_SECONDS = 0.002
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make a test of each case, and one that is skipped of each combination that cannot be."""
     option = metafunc.config.option
-    found = cases(option, mode="call", directions=option.directions or DIRECTIONS, placements=option.placements)
+    found = cases(option, mode="call", directions=option.directions or DIRECTIONS, placements=(option.placement,))
     metafunc.parametrize("case", list(found))
 
 

@@ -127,7 +127,7 @@ def _defun_missing() -> str | None:
     return None if hasattr(function, "Defun") else f"TensorFlow {tf.__version__} has no function.Defun"
 
 
-IN_GRAPHS = ("call", "v1_graph")
+IN_GRAPHS = ("call",)
 EVERYWHERE = ("eager", *IN_GRAPHS)
 
 GRADIENTS: dict[str, Gradient] = {

@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,7 +27,7 @@ import tensorflow as tf
 from pyopbench.model.case import EMPTY, GPU, Axes, Case, Failure
 from pyopbench.model.child_process import Marker
 from pyopbench.model.discover import KERNELS
-from pyopbench.model.errors import BadInput
+from pyopbench.model.errors import BadInput, describe_error
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target, own_ops, usual_baseline
 from pyopbench.model.variant import Variant
@@ -178,7 +177,12 @@ def examine(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     }
     versions: dict[str, str] = {}
     if why_not["numba"] is None:
-        versions["numba"] = metadata.version("numba")
+        try:
+            import numba
+        except Exception as error:  # noqa: BLE001 - of another version of NumPy, for one
+            why_not["numba"] = f"Numba cannot be imported: {describe_error(error)}"
+        else:
+            versions["numba"] = numba.__version__
     if why_not["kernels"] is None:
         versions["kernels"] = compiler()[1]
     if why_not["cuda"] is None:

@@ -18,8 +18,6 @@ from pyopbench.ops.load import load_op
 from pyopbench.worker.prepare.checks import Reference, make_reference, reference_of, require_equal
 
 PARTS = ("inputs", "outputs", "output_gradients", "gradients")
-TEXT = "text of "
-"""Begins the name of an array of `bytes` objects, which is kept in hexadecimal, since NumPy drops zeros at the end."""
 
 
 def compare_values(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
@@ -80,13 +78,18 @@ def _save(path: Path, reference: Reference) -> None:
     arrays: dict[str, Any] = {}
     for part in PARTS:
         for place, array in enumerate(getattr(reference, part) or ()):
-            is_text = array.dtype.kind == "O"
-            arrays[f"{TEXT if is_text else ''}{part} {place}"] = _encoded(array) if is_text else array
+            arrays[f"{array.dtype.name}|{part} {place}"] = _encoded(array)
     arrays["has gradients"] = np.array(reference.gradients is not None)
     np.savez(path, **arrays)
 
 
 def _encoded(array: Any) -> Any:
+    """Return what a file of NumPy's keeps as it is.
+
+    Text is hexadecimal, since NumPy drops zeros at the end; a dtype of another library's, such as bfloat16, is float64.
+    """
+    if array.dtype.kind != "O":
+        return array.astype(np.float64) if array.dtype.isbuiltin == 2 else array
     return np.array([bytes(item).hex() for item in array.ravel()], "U").reshape(array.shape)
 
 
@@ -97,11 +100,13 @@ def _read(path: Path) -> Reference:
 
 
 def _arrays(stored: Any, part: str) -> list[Any]:
-    names = {name.removeprefix(TEXT): name for name in stored.files}
-    places = sorted((name for name in names if name.startswith(f"{part} ")), key=lambda name: int(name.split()[-1]))
-    return [_decoded(stored[names[name]]) if names[name].startswith(TEXT) else stored[names[name]] for name in places]
+    of_part = (name for name in stored.files if name.partition("|")[2].startswith(f"{part} "))
+    names = sorted(of_part, key=lambda name: int(name.split()[-1]))
+    return [_decoded(stored[name], name.partition("|")[0]) for name in names]
 
 
-def _decoded(array: Any) -> Any:
+def _decoded(array: Any, dtype: str) -> Any:
+    if dtype != "object":
+        return array if array.dtype.name == dtype else array.astype(dtype)
     texts = [bytes.fromhex(str(item)) for item in array.ravel()]
     return np.array([*texts, None], object)[:-1].reshape(array.shape)

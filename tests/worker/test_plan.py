@@ -107,7 +107,7 @@ def test_the_usual_gradient_is_the_first_that_works_in_the_mode(variants: dict[s
     eager = replace(ONE, modes=("eager",))
     assert gradients_planned(swapped, "py_func", eager) == ["custom_gradient"]
     only = {"py_func": replace(variants["py_func"], gradients=("override_map",))}
-    assert reason(only, "py_func", eager) == "override_map does not work in mode eager; it works in call, v1_graph"
+    assert reason(only, "py_func", eager) == "override_map does not work in mode eager; it works in call"
 
 
 # The reasons

@@ -93,3 +93,11 @@ def test_text_is_kept_as_it_is(tmp_path: Path, text: Any) -> None:
     assert found.inputs[0].tolist() == array.tolist()
     assert found.outputs[0].shape == array.shape
     assert (found.gradients, found.inputs[1].tolist()) == (None, X.tolist())
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e5m2", "int4"])
+def test_a_dtype_that_is_not_of_numpy_is_kept(tmp_path: Path, dtype: str) -> None:
+    array = np.array([1, 2, -3]).astype(dtype)
+    values._save(tmp_path / "kept.npz", Reference((array,), (array,), (), None))
+    found = values._read(tmp_path / "kept.npz").outputs[0]
+    assert (found.dtype, found.tolist()) == (array.dtype, array.tolist())

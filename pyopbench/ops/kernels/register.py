@@ -109,16 +109,12 @@ def _kind_of(op: Op) -> str:
 
 
 def _load(source: Path) -> Any:
-    if source in _refused:
-        raise _refused[source]
     return load_custom_ops(
         library_of(source, simulated_device.KERNEL_DEFINES if simulated_device.is_simulated() else ())
     )
 
 
 def _load_for_gpu(source: Path) -> None:
-    if source in _refused_on_gpu:
-        raise _refused_on_gpu[source]
     reason = cuda.why_not_for(source)
     if reason:  # nvcc would refuse the source for want of TensorFlow's headers
         raise CannotCompile(reason)

@@ -216,10 +216,6 @@ class ElementsOfPipeline:
         running.rest()
         self.pool_seconds = context.start_seconds.get(arrangement.key)  # None where it has no processes
 
-    def __call__(self) -> None:
-        """Draw a block of elements that is as short as can be."""
-        self.block(0.0)
-
     def expected_seconds(self, seconds: float) -> float:
         """Return about how long a block lasts, in seconds."""
         return max(seconds, self._running.period * self._running.seconds_per_element)

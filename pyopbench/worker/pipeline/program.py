@@ -131,7 +131,7 @@ class Program:
                 raise _no_one_stage(text, watch)
             assert watch.place is not None
             self.place = watch.place
-            self.step_elements = max(watch.batches[-1] if watch.batches else 1, 1)
+            self.step_elements = max(watch.batches[0] if watch.batches else 1, 1)
             self.reference = _steps_of(dataset)
             if not self.reference:
                 raise BadInput(
@@ -141,6 +141,8 @@ class Program:
                 )
             again = _steps_of(self._made(None)[0])
         self.is_repeatable = len(again) == len(self.reference) and all(map(_are_same, again, self.reference))
+        may_shuffle = watch.is_shuffled or dataset.options().deterministic is False
+        self.is_repeatable = self.is_repeatable and not may_shuffle
 
     def _load(self, *, again: bool) -> Callable[[], tf.data.Dataset]:
         """Return the user's function; with `again` from a new module, without graphs that it made before."""
@@ -250,9 +252,10 @@ class _Watch:
 
     def __init__(self, body: BodyCode, dtypes: Sequence[str], change: InMap | InBatches | None) -> None:
         self.stages, self.prefetched, self.is_replaced = 0, 0, False  # stages: maps that call the body
+        self.is_shuffled = False  # may the stage give its elements in another order?
         self.others: list[str] = []  # names of callbacks that do not call the body
         self.place: tuple[str, int] | None = None  # file and line of the stage
-        self.batches: list[int] = []  # their sizes
+        self.batches: list[int] = []  # their sizes, behind the stage
         self.body, self._dtypes, self._change = body, dtypes, change
         self._called, self._is_inside = 0, False
         self._originals: dict[str, Any] = {}
@@ -320,6 +323,7 @@ class _Watch:
                 return made
             self.stages, self.place = self.stages + 1, _caller()
             if change is None:
+                self.is_shuffled = given.get("deterministic") is False
                 return made
             self.is_replaced = True
             given["num_parallel_calls"] = calls_of(change.parallel)
@@ -351,7 +355,7 @@ class _Watch:
     def _note_batch(self, original: Any, *args: Any, **kwargs: Any) -> None:
         size = inspect.signature(original).bind(*args, **kwargs).arguments["batch_size"]
         with suppress(TypeError, ValueError):  # a tensor of a graph
-            self.batches.append(int(size))
+            self.batches += [int(size)] if self.stages else []
 
     def _batch(self, original: Any, dataset: Any, *args: Any, **kwargs: Any) -> Any:
         self._note_batch(original, dataset, *args, **kwargs)
@@ -366,7 +370,10 @@ class _Watch:
         return original(dataset, *args, **kwargs)
 
     def _prefetch(self, original: Any, dataset: Any, buffer_size: Any, *args: Any, **kwargs: Any) -> Any:
-        size = PREFETCHED if int(buffer_size) == AUTOTUNE else int(buffer_size)
+        if not self.stages:  # ahead of the stage
+            return original(dataset, buffer_size, *args, **kwargs)
+        # With more of them, steps that nobody times would be drawn before each block.
+        size = PREFETCHED if int(buffer_size) == AUTOTUNE else min(int(buffer_size), PREFETCHED)
         self.prefetched += size
         return original(dataset, size, *args, **kwargs)
 

@@ -46,9 +46,6 @@ from pyopbench.worker.prepare.threads import prepare_together
 class BlockSource(Protocol):
     """What makes and times the calls of a block by itself: several threads, or a pipeline, whose calls are elements."""
 
-    def __call__(self) -> None:
-        """Call once, or as few times as can be."""
-
     def expected_seconds(self, seconds: float) -> float:
         """Return about how long a block for `seconds` lasts."""
 
@@ -287,17 +284,23 @@ def prepare_group(
     callbacks = [case for case in left.values() if load_variant(case.variant).is_callback]
     if cases[0].mode == "node" and callbacks:
         at(callbacks[0])
-        empty = prepare(_empty(callbacks[0]))
-        # The current callback tells how many copies are enough; where there is none that works, the slowest one.
+        empty: Prepared | Exception
+        try:  # a body that fails at this size fails here first
+            empty = prepare(_empty(callbacks[0]))
+        except OUT_OF_MEMORY as error:
+            raise OutOfMemory(callbacks[0], error) from error
+        except Exception as error:  # noqa: BLE001 - a body may raise anything
+            empty = error
+        # The current callback decides how many copies are enough; without one that works, the slowest one does.
         for callback in sorted(callbacks, key=lambda case: case.variant != BASELINE):
             prepare_runner(callback)
             if callback.variant == BASELINE and isinstance(runners[callback.runner], Prepared):
                 break
         seconds = [one.call_seconds or 0.0 for one in runners.values() if isinstance(one, Prepared)]
-        if seconds:
+        if seconds and isinstance(empty, Prepared):
             copies = enough_copies(empty.call_seconds or 0.0, max(seconds))
-        if empty.case.runner in left:
-            runners[empty.case.runner] = empty
+        if _empty(callbacks[0]).runner in left:
+            runners[_empty(callbacks[0]).runner] = empty
     for runner, case in left.items():
         if runner not in runners:
             prepare_runner(case, copies)

@@ -22,6 +22,7 @@ from pyopbench.model.variant import Variant
 from pyopbench.ops.examples import examples_of
 from pyopbench.ports.arrays import as_tuple
 from pyopbench.worker.prepare.checks import Checked, Reference, check_gradients, check_values, dense, make_reference
+from pyopbench.worker.prepare.node_graph import OUT_OF_MEMORY
 from pyopbench.worker.prepare.segments import constants, forward_and_backward, wrap
 
 Result = TypeVar("Result")
@@ -135,6 +136,8 @@ def _check_together(calls: Sequence[ConcurrentCall], how: str = "") -> None:
 
     try:
         call_together([partial(check, call) for call in calls])
+    except OUT_OF_MEMORY:
+        raise
     except Exception as error:
         raise WrongResult(f"{how}from {len(calls)} threads at once: {describe_error(error)}") from error
 
@@ -168,13 +171,14 @@ def call_together(functions: Sequence[Callable[[], Result]]) -> list[Result]:
 
 def _require_safe_gradient(op: Op, variant: Variant, case: Case, references: Sequence[Reference]) -> None:
     """Check gradients while the Python bodies of all threads overlap: quick ones hardly meet."""
-    body = getattr(op, variant.body)
 
-    def slow(*inputs: Any) -> Any:
+    def slow(body: Body, *inputs: Any) -> Any:
         time.sleep(OVERLAP_SECONDS)
         return body(*inputs)
 
-    slowed = replace(op, **{variant.body: slow})  # type: ignore[arg-type]
+    slowed = replace(op, **{variant.body: partial(slow, getattr(op, variant.body))})  # type: ignore[arg-type]
+    if op.own is not None and op.own.py_function is not None:
+        slowed = replace(slowed, own=replace(op.own, py_function=partial(slow, op.own.py_function)))
     function = wrap(variant.build(slowed, alone(case)), variant, "call")
     _check_together([_call(op, case, function, reference).check()[0] for reference in references], "with slow bodies ")
 
