@@ -260,7 +260,7 @@ def _prepare_pipelines(
         if isinstance(made, Exception):
             runners[runner] = made
             continue
-        runners[runner] = Prepared(by_runner[runner], (made,), Checked(made.largest_error), source=made)
+        runners[runner] = Prepared(by_runner[runner], (), Checked(made.largest_error), source=made)
         if made.pool_seconds is not None:
             pool_seconds[by_runner[runner].id] = made.pool_seconds
     return runners, pool_seconds
