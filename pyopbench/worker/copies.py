@@ -26,7 +26,7 @@ from pyopbench.model.case import DEVICE, HOST, ROUTES, SIMULATED, Case, Failure,
 from pyopbench.model.errors import Unsupported, WrongResult, describe_error
 from pyopbench.model.op import Body, Op
 from pyopbench.ops.kernels.compiler import CannotCompile
-from pyopbench.ops.kernels.simulated_device import SCOPES, Counts, listed, simulate
+from pyopbench.ops.kernels.simulated_device import SCOPES, Counts, list_devices, simulate
 from pyopbench.ops.load import load_op, load_variant
 from pyopbench.ports.arrays import as_tuple
 from pyopbench.worker.prepare.checks import check_gradients, check_values, reference_of
@@ -56,8 +56,8 @@ def open_device(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     try:
         counter_of(request["placement"])
     except (CannotCompile, Unsupported) as error:
-        return {"devices": listed(), "reason": getattr(error, "sentence", error.message)}
-    return {"devices": listed(), "reason": ""}
+        return {"devices": list_devices(), "reason": getattr(error, "sentence", error.message)}
+    return {"devices": list_devices(), "reason": ""}
 
 
 def count_copies(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
@@ -178,7 +178,7 @@ KNOWN_ELEMENTS = 1000
 
 def _count_by_profiler(call: Callable[[], Any]) -> tuple[Any, Counts]:
     """Call under the profiler, wait until the GPU is done, and return the result and what was copied meanwhile."""
-    result, spaces = _recorded(call)
+    result, spaces = _record(call)
     return result, counts_of(spaces)
 
 
@@ -202,7 +202,7 @@ def _require_events() -> None:
         )
 
 
-def _recorded(call: Callable[[], Any]) -> tuple[Any, list[Any]]:
+def _record(call: Callable[[], Any]) -> tuple[Any, list[Any]]:
     """Return the result of a call and the `XSpace` messages of the profiler."""
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
@@ -264,7 +264,7 @@ def measure_copies(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         ways = ways_of(size)
         for (direction, way), seconds in zip(ways, _seconds(list(ways.values())), strict=True):
             rows.append({"way": way, "direction": direction, "bytes": 4 * size, "seconds": seconds})
-    return {"devices": listed(), "rows": rows}
+    return {"devices": list_devices(), "rows": rows}
 
 
 def ways_of(size: int) -> dict[tuple[str, str], Segments]:

@@ -16,7 +16,7 @@ from pyopbench.model.variant import Variant
 from pyopbench.ops.load import load_variant
 from pyopbench.ops.port_file import PORTS, PortFile
 from pyopbench.worker import environment
-from pyopbench.worker.noise import metered
+from pyopbench.worker.noise import measure_noise
 from pyopbench.worker.prepare import node_graph
 from pyopbench.worker.prepare.checks import Checked
 from pyopbench.worker.prepare.node_graph import OUT_OF_MEMORY
@@ -123,7 +123,7 @@ class PreparedGroup:
             found = same_calls(found)
         elif all(prepared.source is None for prepared in runners.values()):
             variants = {runner: load_variant(prepared.case.variant) for runner, prepared in runners.items()}
-            found = _as_warm(equal_calls(found), variants)
+            found = _limit_components(equal_calls(found), variants)
         self._calibrations = found
 
     @contextmanager
@@ -136,11 +136,11 @@ class PreparedGroup:
             raise RunnerFailed(runner) from error
 
 
-def _as_warm(found: Mapping[str, Calibration], variants: Mapping[str, Variant]) -> dict[str, Calibration]:
-    """Return the calibrations with no more calls in a block of a part than in those of the callbacks it explains.
+def _limit_components(found: Mapping[str, Calibration], variants: Mapping[str, Variant]) -> dict[str, Calibration]:
+    """Return calibrations with no more calls in a block of a cost component than in those of the callbacks it explains.
 
-    The first call of a block finds caches cold and threads asleep, which a part that is called a hundred times in a
-    row would hardly notice, and a callback that is called once in full.
+    The first call of a block finds caches cold and threads asleep, which a component that is called a hundred times in
+    a row would hardly notice, and a callback that is called once in full.
     """
     most = max(
         (found[name].calls for name, one in variants.items() if one.is_callback),
@@ -219,7 +219,7 @@ class WarmGroups:
         failures = []
         while wanted:
             try:
-                with quiet_garbage_collector(), metered() as noise:
+                with quiet_garbage_collector(), measure_noise() as noise:
                     blocks = group.sample(wanted, request, rng, timer, emit)
                 break
             except RunnerFailed as lost:

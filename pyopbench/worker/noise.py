@@ -20,7 +20,7 @@ STEAL_COLUMN = 8
 
 
 @contextmanager
-def metered(stat: Path = Path("/proc/stat")) -> Iterator[dict[str, Any]]:
+def measure_noise(stat: Path = Path("/proc/stat")) -> Iterator[dict[str, Any]]:
     """Yield what is stored under `noise` with a group, which is filled in when the block is left."""
     noise: dict[str, Any] = {}
     start, stolen = time.perf_counter(), steal_seconds(stat)

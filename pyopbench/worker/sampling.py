@@ -84,7 +84,9 @@ class Stretch:
     """How much longer a block is to last than it takes; for controls."""
 
     share: float = 0.0  # of what the block costs, by which it is longer (0.05 is 5%)
-    beside_seconds: float = 0.0  # of the block that are no cost: in mode node those of as many calls of the empty graph
+    empty_graph_seconds: float = (
+        0.0  # of the block that are no cost: in mode node those of as many calls of the empty graph
+    )
 
 
 NO_STRETCH = Stretch()
@@ -113,7 +115,7 @@ def measure_block(
     seconds = _measure_segments(segments, calls, clock, timer)
     if not stretch.share:
         return seconds
-    return tuple(one + _wait(stretch.share * max(one - stretch.beside_seconds, 0.0), clock) for one in seconds)
+    return tuple(one + _wait(stretch.share * max(one - stretch.empty_graph_seconds, 0.0), clock) for one in seconds)
 
 
 def _wait(seconds: float, clock: Clock) -> float:
@@ -221,7 +223,7 @@ def balanced_orders(count: int, rounds: int, rng: np.random.Generator) -> Iterat
 
     A block after one of the same runner was 4 to 10% faster than after another's (XLA 22%, 2 cores), as caches and
     threads are still its own; and what comes before has an effect of its own on what follows (2 to 4%), which only
-    fresh orders average out. All runners are treated alike, so each stands equally often in each place, before each
+    fresh orders average out. All runners are treated alike, so each is equally often in each place, before each
     other one, and right behind each other one, but for chance. Two runners may follow themselves, as often one as the
     other: else their order would never change, and a drift would fall on the second.
 

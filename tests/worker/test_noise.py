@@ -24,7 +24,7 @@ def test_steal_is_that_of_the_used_cores_in_seconds(
     monkeypatch.setattr(noise, "usable_cores", lambda: frozenset(used))
     stat = tmp_path / "stat"
     stat.write_text(STAT.format(300, 500, 1000))
-    with noise.metered(stat) as metered:
+    with noise.measure_noise(stat) as metered:
         stat.write_text(STAT.format(400, 550, 8000))
     assert metered["steal_seconds"] == steal / os.sysconf("SC_CLK_TCK")
 
@@ -34,6 +34,6 @@ def test_without_steal_in_the_file_it_is_none(tmp_path: Path, text: str | None) 
     stat = tmp_path / "stat"
     if text is not None:
         stat.write_text(text)
-    with noise.metered(stat) as metered:
+    with noise.measure_noise(stat) as metered:
         pass
     assert metered["steal_seconds"] is None

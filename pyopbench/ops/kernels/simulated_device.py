@@ -119,7 +119,7 @@ def is_on_device(tensor: Any) -> bool:
     return "GPU" in str(tensor.backing_device)
 
 
-def listed() -> list[str]:
+def list_devices() -> list[str]:
     """Return the devices that TensorFlow sees, in words."""
     found = []
     for one in tf.config.list_physical_devices():

@@ -57,7 +57,7 @@ def arguments_of(values: Sequence[Any], keywords: Sequence[str] = (), *, as_pyth
     return Arguments(tuple(_form_of(value) if as_python else "array" for value in values), tuple(keywords))
 
 
-def arranged(body: Body, arguments: Arguments) -> Body:
+def take_arrays(body: Body, arguments: Arguments) -> Body:
     """Return a body that takes arrays by position, whatever the body itself takes."""
     if arguments.are_plain:
         return body

@@ -20,7 +20,7 @@ import tensorflow as tf
 from pyopbench.model.case import DTYPES
 from pyopbench.model.errors import BadInput
 from pyopbench.model.op import SEED, Body, GradientBody, Op, Own, OwnOp
-from pyopbench.ops.own.arguments import Arguments, Examples, arranged, inputs_of, wrong
+from pyopbench.ops.own.arguments import Arguments, Examples, inputs_of, take_arrays, wrong
 from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple, dtype_of, in_parts, is_rounded
 from pyopbench.ports.eager_body import body_on_arrays
 from pyopbench.ports.extract.definitions import CannotPort
@@ -80,9 +80,9 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
     _check(own)
     make_inputs, sizes, arguments = inputs_of(own)
     is_numbered = isinstance(make_inputs, Examples) and make_inputs.are_numbered
-    own = _called(own, arguments)
+    own = _take_by_position(own, arguments)
     example = tuple(as_array(one) for one in make_inputs(sizes[0], "", np.random.default_rng(0)))
-    on_arrays, refused = _tried_on_arrays(own, make_inputs, sizes)
+    on_arrays, refused = _try_on_arrays(own, make_inputs, sizes)
     body = own.numpy or on_arrays or _on_arrays(own.py_function)
     returned = body(*as_given(example))
     outputs = _outputs_of(returned)
@@ -126,7 +126,7 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
     return op
 
 
-def _tried_on_arrays(
+def _try_on_arrays(
     own: OwnOp, make_inputs: Callable[..., Any], sizes: Sequence[int]
 ) -> tuple[Body | None, CannotPort | None]:
     """Return a copy of the body of a `tf.py_function` that takes arrays, or None, and why it is refused, or None."""
@@ -161,12 +161,12 @@ def _check(own: OwnOp) -> None:
         raise wrong("not a tolerance", own.tolerance, "a finite number from 0 on, such as 1e-5")
 
 
-def _called(own: OwnOp, arguments: Arguments) -> OwnOp:
+def _take_by_position(own: OwnOp, arguments: Arguments) -> OwnOp:
     """Return the op with bodies that take arrays by position, and that are seeded before each call if they have to."""
     bodies = {name: getattr(own, name) for name in ("numpy", "py_function") if getattr(own, name) is not None}
     for name, body in bodies.items():
-        taking = arranged(body, arguments) if name == "numpy" else body
-        bodies[name] = seeded(taking, own.seed_with) if own.seed_with else taking
+        taking = take_arrays(body, arguments) if name == "numpy" else body
+        bodies[name] = seed_before_call(taking, own.seed_with) if own.seed_with else taking
     return replace(own, **bodies)
 
 
@@ -321,7 +321,7 @@ def _first_line(body: Any) -> str:
     return text.splitlines()[0].strip() if text else getattr(body, "__name__", "an own op")
 
 
-def seeded(body: Body, statement: str) -> Body:
+def seed_before_call(body: Body, statement: str) -> Body:
     """Return a body before each call of which a statement is run, `{seed}` in it replaced by a number."""
     code = compile(statement.replace("{seed}", str(SEED)), "--seed-with", "exec")
     function = body

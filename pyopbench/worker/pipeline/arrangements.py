@@ -210,7 +210,7 @@ def function_of(elements: Elements, name: str) -> Callable[..., tuple[Any, ...]]
     return called
 
 
-def written_module(arrangement: Arrangement, context: PipelineContext) -> Any:
+def write_module(arrangement: Arrangement, context: PipelineContext) -> Any:
     """Return the module of the file that `pyopbench port` writes for an arrangement.
 
     None for code that the user has already written: their own ports, such as `native`, and the current callback, for
@@ -233,7 +233,7 @@ def from_file(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dat
 
     Functions without a file, because the user has written them, are called directly.
     """
-    module = written_module(arrangement, context)
+    module = write_module(arrangement, context)
     if module is None:
         return in_map(context, arrangement.variant or context.elements.case.variant, arrangement)
     source = context.elements.source()

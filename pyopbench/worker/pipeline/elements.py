@@ -28,7 +28,7 @@ MOST_ELEMENTS, FEWEST_ELEMENTS = 64, 4
 MOST_BYTES = 64 << 20
 """Of all elements: more would be read from memory, and never from a cache, which a body may or may not notice."""
 CHECKED, OTHER_BATCH = 8, 3
-"""Elements of the two batches that a body over a batch is tried with, before it stands in a pipeline."""
+"""Elements of the two batches that a body over a batch is tried with, before it is put into a pipeline."""
 MAKING_SECONDS = 1.0
 """How long the body may take over all elements; slow bodies get fewer."""
 TRIED = 3

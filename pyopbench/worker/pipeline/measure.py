@@ -26,7 +26,7 @@ from pyopbench.model.errors import BadInput, Unsupported, WrongResult, describe_
 from pyopbench.model.machine import usable_cores
 from pyopbench.ops.load import describe, load_op, load_variants, why_unloadable
 from pyopbench.worker import environment
-from pyopbench.worker.pipeline.arrangements import Build, PipelineContext, PipelineSettings, arrange_all, written_module
+from pyopbench.worker.pipeline.arrangements import Build, PipelineContext, PipelineSettings, arrange_all, write_module
 from pyopbench.worker.pipeline.elements import make_elements
 from pyopbench.worker.pipeline.program import Program, change_for, flat_arrays
 from pyopbench.worker.prepare.node_graph import OUT_OF_MEMORY
@@ -44,8 +44,8 @@ PREFETCHED = 1
 """Deliveries that are made ahead. Without it the last stage would wait for the step, and with more of them it evens out
 steps that vary, but makes no element come quicker."""
 QUIET_SECONDS, LEAST_REST_SECONDS, MOST_REST_SECONDS = 0.002, 0.3, 5.0
-"""How long a look lasts that finds a pipeline at rest, and how long to wait for one: as long as filling buffers takes,
-within these."""
+"""How long each check for activity lasts, and how long to wait for rest: as long as filling buffers takes, within
+these."""
 FILLING_MARGIN = 1.5
 """By how much longer than when last timed that may take."""
 BUSY_SHARE = 0.2
@@ -284,7 +284,7 @@ def _write_files(arrangements: Iterable[Arrangement], context: PipelineContext) 
     """
     for one in arrangements:
         try:
-            written_module(one, context)
+            write_module(one, context)
         except OUT_OF_MEMORY:  # noqa: PERF203 - each file may fail by itself
             raise
         except Exception:  # noqa: BLE001 - raised again where the arrangement is built

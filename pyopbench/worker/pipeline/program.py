@@ -27,7 +27,7 @@ from pyopbench.model.own_target import Target
 from pyopbench.ports.arrays import as_array
 from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.rebinding import codes_reached
-from pyopbench.worker.pipeline.arrangements import PipelineContext, calls_of, function_of, written_module
+from pyopbench.worker.pipeline.arrangements import PipelineContext, calls_of, function_of, write_module
 from pyopbench.worker.pipeline.elements import Elements
 from pyopbench.worker.prepare.checks import require_equal
 
@@ -228,7 +228,7 @@ def change_for(arrangement: Arrangement, context: PipelineContext) -> InMap | In
         return None
     if arrangement.form == "map":
         return InMap(None, arrangement.parallel)
-    module = written_module(arrangement, context)
+    module = write_module(arrangement, context)
     more = {"pool": context.pool(arrangement.key)} if arrangement.action == "processes" else {}
     if arrangement.batch:
         return InBatches(partial(module.arrange, **more), arrangement.batch)

@@ -16,7 +16,7 @@ from pyopbench.model.case import DEVICE, GPU
 from pyopbench.model.errors import PyopbenchError, Unsupported
 from pyopbench.model.op import Body
 from pyopbench.model.variant import Variant
-from pyopbench.ops.kernels.simulated_device import SCOPES, is_on_device, listed
+from pyopbench.ops.kernels.simulated_device import SCOPES, is_on_device, list_devices
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
 from pyopbench.worker.prepare.segments import constants, wrap
 
@@ -24,7 +24,7 @@ from pyopbench.worker.prepare.segments import constants, wrap
 def require_gpu() -> None:
     """Check that TensorFlow sees a GPU, which this process has not hidden."""
     if not tf.config.get_visible_devices("GPU"):
-        raise Unsupported("TensorFlow sees no GPU", received=", ".join(listed()))
+        raise Unsupported("TensorFlow sees no GPU", received=", ".join(list_devices()))
 
 
 def use_device(placement: str) -> None:
@@ -71,7 +71,7 @@ def constants_on_gpu(arrays: Sequence[Any]) -> tuple[Any, ...]:
         return constants(arrays)
 
 
-def waiting(call: Callable[[], Any]) -> Callable[[], Any]:
+def wait_after(call: Callable[[], Any]) -> Callable[[], Any]:
     """Return the call followed by a wait for the GPU: otherwise only the start of the work would be timed."""
 
     def wait() -> Any:

@@ -218,7 +218,7 @@ def _prepare_variant(op: Op, variant: Variant, case: Case) -> Prepared:
 
 
 def _blocking(segments: Sequence[Callable[[], Any]], case: Case) -> tuple[Callable[[], Any], ...]:
-    return tuple(map(gpu.waiting, segments)) if case.placement == GPU else tuple(segments)
+    return tuple(map(gpu.wait_after, segments)) if case.placement == GPU else tuple(segments)
 
 
 def _require_there(case: Case, what: str, tensors: Sequence[Any]) -> None:

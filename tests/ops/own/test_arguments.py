@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pyopbench.model.errors import BadInput
-from pyopbench.ops.own.arguments import arguments_of, arranged
+from pyopbench.ops.own.arguments import arguments_of, take_arrays
 from pyopbench.ports.arrays import as_given
 
 
@@ -48,14 +48,14 @@ def test_bytes_and_arrays_stay_as_they_are() -> None:
     def body(text: Any, x: Any) -> Any:
         return x
 
-    assert arranged(body, arguments) is body
+    assert take_arrays(body, arguments) is body
 
 
 def test_the_last_arguments_go_by_name() -> None:
     def body(x: Any, *, y: Any, z: Any) -> Any:
         return x - 2 * y + 10 * z
 
-    taking = arranged(body, arguments_of([1, 2, 3], ["y", "z"]))
+    taking = take_arrays(body, arguments_of([1, 2, 3], ["y", "z"]))
     assert taking(1, 2, 3) == 27
 
 

@@ -12,7 +12,7 @@ from pyopbench import OwnOp
 from pyopbench.model.case import Axes
 from pyopbench.model.errors import BadInput, Unsupported
 from pyopbench.ops.load import load_variants
-from pyopbench.ops.own.complete import complete, require_same, seeded
+from pyopbench.ops.own.complete import complete, require_same, seed_before_call
 from pyopbench.worker.plan import make_plan
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import put_in_place
@@ -80,7 +80,7 @@ def test_the_same_within_rounding_is_the_same_and_nan_is_nan() -> None:
 
 
 def test_the_statement_may_use_names_of_the_module() -> None:
-    found = seeded(noisy_by_a_global, "calls.append({seed})")
+    found = seed_before_call(noisy_by_a_global, "calls.append({seed})")
     before = len(calls)
     found(X)
     assert len(calls) == before + 1
