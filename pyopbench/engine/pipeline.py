@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import structs
 
 from pyopbench.engine import plan
-from pyopbench.engine.worker_process import CaseLost, Worker
+from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, STEP_ELEMENTS
 from pyopbench.model.case import BASELINE, DTYPES, MINIMUM_EFFECT, Axes
 from pyopbench.model.discover import find, require_known
@@ -115,9 +115,12 @@ def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...
         "processes": max(len(usable_cores()), 2),
     }
     answer = _ask_for_plan(request, settings)
-    asked = plan.Request(Axes(ops=(request.op,)), request.settings, command)
     program = answer["plan"].get("program")
     elements = program["step_elements"] if program else request.step_elements
+    # A block of a program has a few steps, in which nothing is heard of the worker.
+    patience = max(request.timeout_seconds, 10 * elements * answer["plan"]["body_seconds"])
+    measuring = structs.replace(request.settings, case_timeout_seconds=patience)
+    asked = plan.Request(Axes(ops=(request.op,)), measuring, command)
     content = {
         **settings,
         "step_seconds": request.step_seconds * request.step_elements / elements,
@@ -136,7 +139,7 @@ def _ask_for_plan(request: PipelineRequest, settings: Mapping[str, Any]) -> dict
     asked: dict[str, Any] = {"do": "pipeline", "variant": request.baseline, "elements": None, **settings}
     asked |= {name: getattr(request, name) for name in ("op", "size", "dtype", "forms", "variants")}
     try:
-        with Worker(request.timeout_seconds, own=request.own) as worker:
+        with Worker(START_TIMEOUT_SECONDS, own=request.own) as worker:
             answer = worker.ask(asked)
     except CaseLost as lost:
         answer = {"failure": lost.reason}

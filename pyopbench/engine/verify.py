@@ -19,7 +19,7 @@ from pyopbench.store.types import RequirementLine
 
 VERIFIED_SIZES = 2
 """How many of an op's quick sizes are verified, the smallest first: one alone, and one that vector code works on."""
-CASE_SECONDS, REQUIREMENT_SECONDS = 120.0, 180.0
+CASE_SECONDS, REQUIREMENT_SECONDS = 120.0, 300.0
 """Longest silence at a case, and at a requirement: they take seconds, but the first with a kernel compiles it."""
 
 EVERYTHING = Axes(

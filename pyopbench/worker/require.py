@@ -8,6 +8,7 @@ there is nothing to try.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -40,8 +41,8 @@ from pyopbench.worker.prepare.checks import (
 from pyopbench.worker.prepare.gradient_check import ScalarFunction, slope_error, small_size
 from pyopbench.worker.prepare.segments import constants
 
-PEER_SECONDS = 60.0
-"""How long another process may take for one call, its start included; less than a worker may be silent."""
+PEER_SECONDS, PEER_START_SECONDS = 60.0, 180.0
+"""How long another process may take for one call, and to import TensorFlow; together less than a worker may be silent."""
 
 SESSION_MILLISECONDS = 20_000
 
@@ -191,7 +192,9 @@ def call_elsewhere(subject: Subject, function: Callable[..., Any], *arguments: A
 
 @cache
 def _peer(_name: str) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), import_tensorflow)
+    peer = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), import_tensorflow)
+    peer.submit(os.getpid).result(PEER_START_SECONDS)
+    return peer
 
 
 def _guarded(
