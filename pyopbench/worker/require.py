@@ -42,7 +42,7 @@ from pyopbench.worker.prepare.gradient_check import ScalarFunction, slope_error,
 from pyopbench.worker.prepare.segments import constants
 
 PEER_SECONDS, PEER_START_SECONDS = 60.0, 180.0
-"""How long another process may take for one call, and to import TensorFlow; together less than a worker may be silent."""
+"""The most that another process may take for one call, and to import TensorFlow; a worker may be silent for longer."""
 
 SESSION_MILLISECONDS = 20_000
 
