@@ -57,6 +57,7 @@ from pyopbench.ports.extract.module import (
     items_in,
     load,
     module_of,
+    name_arguments,
     needed_by,
     reference,
 )
@@ -113,8 +114,7 @@ class Extraction:
         Args:
             function: anything that can be called.
             name: its name in the module if it has no name of its own.
-            arguments: the number of positional arguments, for a function that can take different numbers; 0 if it is
-                not known.
+            arguments: how many positional ones it is called with; 0 if that is not known.
 
         Raises:
             CannotPort: it has no source, or needs a value that cannot be written; names the user's line.
@@ -127,6 +127,8 @@ class Extraction:
         item = self._callable(function, wanted, None, arguments)
         if item is None:
             item = self._partial(functools.partial(function), wanted, None, arguments)
+        else:
+            name_arguments(item, arguments)
         self.roots.append(item)
 
     def add_expression(self, scope: dict[str, Any], path: str, node: ast.expr) -> Item:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyopbench.model.syntax import DEFINITIONS, Function, Source, names_bound
+from pyopbench.model.syntax import DEFINITIONS, Function, Source, names_bound, unused_name
 from pyopbench.ports.extract.definitions import CannotPort, Place
 
 ITEM = "pyopbench_item"
@@ -111,6 +111,24 @@ class Replacing(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         """Return a replacement for a node, or the node with replacements for its parts."""
         return self.replaced[node] if node in self.replaced else self.generic_visit(node)
+
+
+def name_arguments(item: Item, count: int) -> None:
+    """Replace the `*x` of a function by as many named parameters as it is called with: `x_1, x_2`."""
+    node = item.node
+    if not isinstance(node, Function) or node.args.vararg is None or node.args.defaults:
+        return
+    name, arguments = node.args.vararg.arg, node.args
+    missing = count - len([*arguments.posonlyargs, *arguments.args])
+    uses = [one for one in ast.walk(node) if isinstance(one, ast.Name) and one.id == name]
+    is_hidden = any(isinstance(one, ast.arg) and one.arg == name for one in {*ast.walk(node)} - {arguments.vararg})
+    if missing <= 0 or is_hidden or any(not isinstance(one.ctx, ast.Load) for one in uses):
+        return
+    taken = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    names = [unused_name(f"{name}_{number}", taken) for number in range(1, missing + 1)]
+    arguments.args, arguments.vararg = [*arguments.args, *map(ast.arg, names)], None
+    tuples: list[ast.expr] = [ast.Tuple([ast.Name(each, ast.Load()) for each in names], ast.Load()) for _ in uses]
+    item.node = Replacing(dict(zip(uses, tuples, strict=True))).visit(node)
 
 
 def needed_by(roots: Iterable[Item]) -> list[Item]:

@@ -325,9 +325,6 @@ def _array(name: str, names: Names, object: ast.expr, dtype: ast.expr | None = N
 
 # Dtypes: Numba takes NumPy's types, and of Python's `float` alone.
 
-CONVERTING = ("float32", "float64", "int32", "int64", "uint8")
-"""Types of NumPy's numbers that Numba does not call with an array."""
-
 SHAPED = {"np.zeros", "np.ones", "np.empty", "np.full"}
 """Functions that begin with a shape, which Numba does not take as a list."""
 
@@ -356,11 +353,6 @@ def _shape(node: ast.expr) -> ast.expr:
     return ast.Tuple(node.elts, ast.Load()) if isinstance(node, ast.List) else node
 
 
-def _converted(name: str, names: Names, x: ast.expr) -> Any:
-    """Return `np.float32(x)` of an array."""
-    return names.are(x, ARRAY) and tree(f"X.astype(np.{name})", X=x)
-
-
 def _astype(names: Names, x: ast.expr, dtype: ast.expr, *more: ast.expr, **options: ast.expr) -> Any:
     """Return the conversion of an array, or that of a number, which has no `astype` for Numba."""
     text = "X.astype(DTYPE)" if names.are(x, ARRAY) else "DTYPE(X)"
@@ -381,7 +373,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{f"np.{name}": partial(_joined, name) for name in ("concatenate", "stack", "hstack", "vstack", "column_stack")},
     **{f"np.{name}": product for name in ("dot", "matmul")},
     **{f"np.{name}": partial(_array, name) for name in ("array", "asarray")},
-    **{f"np.{name}": partial(_converted, name) for name in CONVERTING},
+    **{
+        f"np.{name}": lambda names, x, name=name: names.are(x, ARRAY) and tree(f"X.astype(np.{name})", X=x)
+        for name in ("float32", "float64", "int32", "int64", "uint8")
+    },
     **dict.fromkeys(("astype", "np.astype"), _astype),  # the method; the function is new in NumPy 2.1
     "np.argsort": _argsort,
     "np.linalg.norm": _norm,

@@ -241,10 +241,7 @@ def _folder() -> Path:
 
 
 def format_text(text: str) -> str:
-    """Return a text as Ruff formats it by default, or unchanged if there is no Ruff.
-
-    Settings of folders are ignored, so that a port has the same bytes wherever it is measured and written.
-    """
+    """Return a text as Ruff formats it by default, the same in every folder; unchanged if there is no Ruff."""
     ruff = which("ruff")
     if ruff is None:
         return text

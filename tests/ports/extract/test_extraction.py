@@ -69,7 +69,7 @@ EXTRACTED = {
     ),
     "any number of arguments": (
         "class Total:\n    def go(self, *x):\n        return sum(x)\n\n\nbody = Total().go\n",
-        {"def go(*x):"},
+        {"def go(x_1):"},
     ),
     "bound arguments": (
         (
@@ -284,3 +284,19 @@ def test_what_is_beside_numpy_is_not_the_users_whatever_the_folder_is_called(tmp
     code = "import numpy; from pyopbench.ports.extract import definitions as d; print(d.is_module_of_user(numpy))"
     path = os.pathsep.join((str(folder), str(ROOT)))
     assert subprocess.check_output([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path}) == b"False\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "head"),
+    [
+        ("mine = lambda *x: total(scale=2, *x)", "def mine(x_1, x_2):"),
+        ("def mine(a, *rest, scale=2):\n    return total(a, *rest, scale=scale)", "def mine(a, rest_1, *, scale=2):"),
+        ("def mine(*x):\n    x_1 = 2\n    return total(*x, scale=x_1)", "def mine(x_1_, x_2):"),
+        ("def mine(*x):\n    x = x[::-1]\n    return total(*x)", "def mine(*x):"),
+    ],
+)
+def test_any_number_of_arguments_becomes_as_many_names_as_are_given(source: str, head: str, tmp_path: Path) -> None:
+    module = loaded(tmp_path, f"def total(a, b, scale=2):\n    return a - scale * b\n\n\n{source}\n")
+    extracted, function = taken(module.mine, "mine", 2)
+    assert extracted.text.count(head) == 1, extracted.text
+    assert function(7, 3) == module.mine(7, 3)
