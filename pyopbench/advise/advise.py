@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,13 +12,23 @@ import msgspec
 
 from pyopbench.advise import turns
 from pyopbench.advise.answers import GRAPH_BODY, answer_by_recording, variant_text
-from pyopbench.advise.attempt import CALLBACKS, RECORDING_FOLDER, Advice, Attempt, CallbackAdvice, Options, Tools
+from pyopbench.advise.attempt import (
+    CALLBACKS,
+    COPIES,
+    RECORDING_FOLDER,
+    Advice,
+    Attempt,
+    CallbackAdvice,
+    Options,
+    Tools,
+)
 from pyopbench.advise.callbacks import Step, callbacks_of, read_kept
-from pyopbench.advise.program import Program, Run
+from pyopbench.advise.program import LARGE, Program, Run
 from pyopbench.advise.trial import LEAST_TURNS, try_changes
 from pyopbench.api.listeners import Listener
 from pyopbench.find.usage import Usage
 from pyopbench.model import formatting
+from pyopbench.model.errors import NothingMeasured
 from pyopbench.store import json_file
 
 LEAST_BUDGET, MOST_BUDGET = 5.0, 30.0
@@ -35,6 +48,7 @@ def advise(program: Program, folder: Path, options: Options, listener: Listener,
     attempt, advice, recording = _record(program, folder, options, listener, tools)
     _measure_callbacks(attempt, advice, recording)
     try_changes(attempt, advice, recording)
+    shutil.rmtree(attempt.folder / COPIES / LARGE, ignore_errors=True)
     return advice
 
 
@@ -67,13 +81,16 @@ def check(  # noqa: PLR0913 - as `advise`, with what is compared
         NothingMeasured: the program fails.
     """
     report = json_file.read(stored, StoredReport)
-    known = {(one.file, one.function, one.kind): one for one in report.callbacks}
+    known = defaultdict[tuple[str, str, str], list[StoredCallback]](list)
+    for one in sorted(report.callbacks, key=lambda one: one.action != "leave"):  # those that are still there come first
+        known[one.file, one.function, one.kind].append(one)
     ports = {one.port for one in report.callbacks if one.port}  # some call the body, or a compiled one
     _, advice, _ = _record(program, folder, options, listener, tools)
     found = []
     for row in advice.rows:
         callback = row.callback
-        before = known.get((callback.file, callback.body, callback.kind))
+        alike = known[callback.file, callback.body, callback.kind]
+        before = alike.pop(0) if alike else None
         is_news = before is None or (before.action != "leave" and before.port is not None)
         if row.most >= options.minimum_effect and is_news and callback.file not in ports:
             what = "is new" if before is None else "was ported and is a callback again"
@@ -88,6 +105,14 @@ def _record(
     attempt = Attempt(program, folder, options, listener, tools or Tools())
     attempt.begin()
     usage, run, copy = attempt.record()
+    if not run.samples:
+        raise NothingMeasured(
+            "no process of the program was observed",
+            received=shlex.join(program.command),
+            hint="it has to import TensorFlow, by a Python that reads PYTHONPATH: without -E, -I or -S",
+        )
+    for trouble in usage.troubles:
+        listener.warn(f"not everything could be recorded: {trouble}")
     kept = read_kept(attempt.folder / RECORDING_FOLDER / "parts")
     files = {site.file for site in usage.sites} | {one.call.stage.file for one in kept if one.call.stage}
     files |= {place[0] for one in kept for place in (*one.source.places, one.source.place) if place}

@@ -108,8 +108,8 @@ def ports_of(callback: Callback) -> tuple[str, ...]:
 
 
 def bridges_of(callback: Callback) -> tuple[str, ...]:
-    """Return the other variants that call the same body back."""
-    return (BRIDGE,) if callback.kind == "py_function" else ()
+    """Return the other variants that call the same body back, which have no gradient."""
+    return (BRIDGE,) if callback.kind == "py_function" and not callback.may_need_gradient else ()
 
 
 def measured_candidates(callback: Callback, decision: Decision, judgement: Judgement) -> tuple[Candidate, ...]:
@@ -151,8 +151,8 @@ def unmeasured_candidates(callback: Callback, *, is_measured: bool) -> tuple[Can
     found = []
     if callback.stage is not None and callback.stage.parallel != AUTOTUNE and is_placeable(callback, PARALLEL_MAP):
         found.append(PARALLEL_MAP)
-    if not is_measured and callback.kind == "py_function" and not callback.may_need_gradient:
-        found.append(f"port {BRIDGE}" if callback.stage is not None else BRIDGE)
+    if not is_measured:
+        found += [f"port {one}" if callback.stage is not None else one for one in bridges_of(callback)]
     return tuple(map(Candidate, found))
 
 

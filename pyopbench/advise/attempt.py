@@ -21,9 +21,10 @@ from pyopbench.find.usage import Usage, merge
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.model.files import write_atomically
+from pyopbench.model.files import real_path, write_atomically
 
 RECORDING_FOLDER, CALLBACKS, TURNS, PATCH = "recording", "callbacks", "turns", "change.patch"
+COPIES = "copies"
 COPY = "program"
 """Every copy has the same name: a program that prints its own path prints the same before and after a change."""
 
@@ -70,7 +71,7 @@ class Attempt:
 
     def __init__(self, program: Program, folder: Path, options: Options, listener: Listener, tools: Tools) -> None:
         self.program, self.options, self.listener, self.tools = program, options, listener, tools
-        self.folder = Path(os.path.abspath(folder))  # the program reports its files with absolute paths
+        self.folder = real_path(folder)  # the program reports its files so
         self.begun = tools.clock()
         self.recorded_steps: int | None = None
 
@@ -80,6 +81,7 @@ class Attempt:
 
     def begin(self) -> None:
         """Create the folder; raises `BadInput` if it has content."""
+        self.has_made_folder = not self.folder.exists()
         self.folder.mkdir(parents=True, exist_ok=True)
         if any(self.folder.iterdir()):
             raise BadInput("the folder is not empty", received=self.folder, hint="choose another --out")
@@ -99,8 +101,10 @@ class Attempt:
                 shutil.rmtree(place, ignore_errors=True)
                 run, copy = self._try(place, flights=False)
         except BadInput:  # it cannot be started
-            for path in self.folder.iterdir():  # which may have been there before
+            for path in self.folder.iterdir():
                 path.unlink() if path.is_file() else shutil.rmtree(path)
+            if self.has_made_folder:
+                self.folder.rmdir()
             raise
         if run.code != 0 or run.ended == "timeout":
             last = [line.strip() for line in run.errors if line.strip()]
@@ -130,7 +134,7 @@ class Attempt:
         `change` has the files that are changed or added in the copy, by their paths in it; `parts` is the folder for
         what the run writes, and `doing` is shown meanwhile.
         """
-        copy = self.folder / "copies" / COPY
+        copy = self.folder / COPIES / COPY
         shutil.rmtree(copy, ignore_errors=True)
         self.program.copy_to(copy)
         for path, content in change.items():

@@ -73,8 +73,8 @@ def graph_body_of(callback: Callback) -> str | None:
 
     None if it computes without TensorFlow, or cannot be called there.
 
-    In a graph NumPy would draw once, while it is traced. A gradient that the program asks a `py_function` for must stay
-    the same, and may not if conversions were left out.
+    In a graph NumPy would draw once, while it is traced. A gradient that the program may ask a `py_function` for must
+    stay the same, and may not if conversions were left out.
     """
     if callback.kept is None or "random.seed" in callback.seed_with.replace("tf.random", ""):
         return None
@@ -85,7 +85,7 @@ def graph_body_of(callback: Callback) -> str | None:
         return None
     remover = _ConversionRemover(source)
     functions = [remover.visit(one) if isinstance(one, ast.FunctionDef) else one for one in tree.body]
-    if remover.count and callback.gradient_calls:
+    if remover.count and callback.may_need_gradient:
         return None
     text = ast.unparse(ast.Module(functions, [])) if remover.count else callback.kept.source.text
     return text.strip()

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 from msgspec import Struct
@@ -21,13 +21,13 @@ from pyopbench.find.scan import NOT_SOURCES
 from pyopbench.model.child_process import die_with_parent, end_group
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
-from pyopbench.model.files import real_path, write_atomically
+from pyopbench.model.files import real_path
 
 LEFT_OUT = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", ".mypy_cache", ".pytest_cache"})
 """Folders that programs do not need."""
 
-COPIED_BYTES = 16 * 1024**2
-"""Larger files are not copied: the copy has links to them."""
+COPIED_BYTES, LARGE = 16 * 1024**2, "large"
+"""Larger files are copied once, into the folder `LARGE` next to the copies, which have links to them."""
 
 MOST_FILES = 20_000
 SEED = 0
@@ -82,7 +82,7 @@ class Program:
         return cls((first, *command[1:]), root, folder, tuple(real_path(one) for one in left_out))
 
     def copy_to(self, target: Path) -> None:
-        """Copy the folder; large files become links. Raises `BadInput` if there are too many files."""
+        """Copy the folder; large files once for all copies. Raises `BadInput` if there are too many files."""
         number = 0
         for name, folders, files in os.walk(self.root):
             here = Path(name)
@@ -98,8 +98,14 @@ class Program:
                         hint="run it in a folder that contains only the sources and data of the program",
                     )
                 is_file = path.is_file()  # no socket, and no link that leads nowhere
-                if (path.is_symlink() and path.exists()) or (is_file and path.stat().st_size > COPIED_BYTES):
+                if path.is_symlink() and path.exists():
                     (place / one).symlink_to(real_path(path))
+                elif is_file and path.stat().st_size > COPIED_BYTES:
+                    shared = target.parent / LARGE / path.relative_to(self.root)
+                    if not shared.exists() or shared.stat().st_mtime_ns != path.stat().st_mtime_ns:  # a run wrote to it
+                        shared.parent.mkdir(parents=True, exist_ok=True)
+                        shutil.copy2(path, shared)
+                    (place / one).symlink_to(shared)
                 elif is_file:
                     shutil.copy2(path, place / one)
 
@@ -120,12 +126,16 @@ class Program:
         return inside.as_posix() if is_mine else ""
 
     def path_in(self, copy: Path, word: str) -> str:
-        """Return an absolute path in the user's folder as the path in a copy; any other word unchanged."""
+        """Return an absolute path in the user's folder, perhaps after `--option=`, as the path in a copy."""
+        option, sign, value = word.partition("=")
+        if option.startswith("-") and sign:
+            return f"{option}={self.path_in(copy, value)}"
         path = Path(word)
         is_inside = path.is_absolute() and path.is_relative_to(self.root)
         inside = path.relative_to(self.root) if is_inside else path
         # An interpreter in a virtual environment is not copied.
-        return str(copy / inside) if is_inside and os.path.lexists(copy / inside) else word
+        is_copied = os.path.lexists(copy / inside) or not os.path.lexists(path)  # a new file is new in the copy
+        return str(copy / inside) if is_inside and is_copied else word
 
 
 def _is_python(command: str) -> bool:
@@ -223,7 +233,8 @@ def run_program(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
     where = copy / program.folder.relative_to(program.root)
     words = [program.path_in(copy, word) for word in program.command]
     start = time.perf_counter()
-    code, ended = _wait(words, where, environment, (output, errors), asked.timeout_seconds)
+    with output.open("xb") as out, errors.open("xb") as err:
+        code, ended = _wait(words, where, environment, (out, err), asked.timeout_seconds)
     seconds = time.perf_counter() - start
     run = Run(code, seconds, _lines(output), _lines(errors)[-LAST_LINES:], ended=ended)
     for path in sorted(parts.glob("*.watch")):
@@ -236,17 +247,24 @@ def run_program(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
 
 
 def _wait(
-    words: Sequence[str], folder: Path, environment: Mapping[str, str], streams: tuple[Path, Path], timeout: float
+    words: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    streams: tuple[IO[bytes], IO[bytes]],
+    timeout: float,
 ) -> tuple[int, str]:
-    """Run a command until it ends or takes too long; write its output to files, and return how it ended."""
+    """Run a command until it ends or takes too long, with its output in files; return how it ended.
+
+    Files, because a process that it leaves behind would hold a pipe open.
+    """
     try:
         process = subprocess.Popen(
             words,
             cwd=folder,
             env=dict(environment),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdout=streams[0],
+            stderr=streams[1],
             start_new_session=True,
             preexec_fn=die_with_parent,  # noqa: PLW1509 - it calls one function of the C library
         )
@@ -255,19 +273,16 @@ def _wait(
         raise BadInput("cannot start the program", received=f"{words[0]}: {error.strerror}", hint=hint) from error
     ended = ""
     try:
-        try:
-            printed = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            ended = "timeout"
-            end_group(process.pid)
-            printed = process.communicate()
+        process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        ended = "timeout"
     finally:
         end_group(process.pid)
         process.wait()
-    for path, content in zip(streams, printed, strict=True):
-        write_atomically(path, content[-MOST_OUTPUT_BYTES:])
     return process.returncode, ended
 
 
 def _lines(path: Path) -> list[str]:
-    return path.read_bytes().decode(errors="replace").split("\n")
+    with path.open("rb") as stream:
+        stream.seek(max(path.stat().st_size - MOST_OUTPUT_BYTES, 0))
+        return stream.read().decode(errors="replace").split("\n")

@@ -87,6 +87,11 @@ def try_changes(attempt: Attempt, advice: Advice, recording: Run) -> None:
     candidates = [(row, one) for row in advice.rows for one in row.answer.candidates]
     if not candidates:
         return
+    if recording.ended == "seconds" and turns.unit_of(recording.elements) == "run":
+        why = "runs that are ended by their time have no steps to compare: give --seconds in which the program ends"
+        for row, _ in candidates:
+            row.answer = row.answer.left(why, "not_measured")
+        return
     trial = Trial(attempt, advice, recording, recording.seconds)
     candidates.sort(key=lambda one: one[1].effort)
     if len(candidates) == 1 or not trial.has_time(2 * LEAST_TURNS + 3):
@@ -333,10 +338,12 @@ def _file_of(trial: Trial, callback: Callback, answer: Answer, name: str) -> byt
 def _placement(callback: Callback, answer: Answer, port: str) -> Placement:
     kept = callback.kept
     assert kept is not None
-    # A py_function has a gradient to keep if the program asks for one, or if its body is called unchanged.
+    # A py_function has a gradient to keep if the program may ask for one, or if its body is called unchanged.
     body = graph_body_of(callback) if GRAPH_BODY in answer.variant else None
     is_unchanged = body == kept.source.text.strip()
-    has_gradient = callback.kind == "py_function" and (callback.gradient_calls or is_unchanged)
+    is_cut = not callback.gradient_calls and ".numpy()" in kept.source.text  # a body that leaves its tape
+    may_need = callback.may_need_gradient and not is_cut
+    has_gradient = callback.kind == "py_function" and (may_need or is_unchanged)
     without_gradient = not has_gradient and not callback.in_input
     return Placement(
         line=callback.line,

@@ -62,7 +62,12 @@ def record(command: Sequence[str], file: Path) -> tuple[int, Usage]:
         shutil.rmtree(parts)
         raise
     usage = merge(read_parts(parts), time.perf_counter() - start)
-    content = {"version": VERSION, "command": list(command), "exit_code": code, **asdict(usage)}
+    content = {
+        "version": VERSION,
+        "command": [os.fsencode(one).decode(errors="replace") for one in command],
+        "exit_code": code,
+        **asdict(usage),
+    }
     write_atomically(file, encode_in_lines(content))
     shutil.rmtree(parts, ignore_errors=True)
     return code, usage

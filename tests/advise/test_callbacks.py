@@ -11,7 +11,7 @@ import pytest
 
 from kept_sites import kept_of
 from pyopbench.advise import callbacks
-from pyopbench.advise.answers import answer_by_recording, ports_of
+from pyopbench.advise.answers import answer_by_recording, bridges_of, ports_of
 from pyopbench.advise.callbacks import (
     LITERAL_ELEMENTS,
     Callback,
@@ -184,6 +184,7 @@ def test_a_gradient_that_nothing_asked_for_does_not_keep_a_body_from_being_repla
     scope: dict[str, Any] = {}
     exec(write_op_file(callback, tmp_path / "op").read_text(), scope)
     assert scope["OP"].differentiable == named
+    assert bridges_of(callback) == (("numpy_function",) if named == () and callback.kind == "py_function" else ())
 
 
 def test_a_callback_named_as_an_op_of_the_package_gets_another_name(tmp_path: Path) -> None:

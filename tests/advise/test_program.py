@@ -40,11 +40,13 @@ def test_caches_environments_and_results_are_not_copied(folder: Path, tmp_path: 
     assert not list((tmp_path / "copy").glob("advice*"))
 
 
-def test_a_large_file_is_a_link(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_file_is_copied_once(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program_module, "COPIED_BYTES", 4)
     (folder / "large.bin").write_bytes(b"12345")
     Program.here(["python", "train.py"], folder).copy_to(tmp_path / "copy")
-    assert (tmp_path / "copy" / "large.bin").readlink() == folder / "large.bin"
+    assert (tmp_path / "copy" / "large.bin").readlink() == tmp_path / "large" / "large.bin"
+    (tmp_path / "copy" / "large.bin").write_bytes(b"by the program")
+    assert (folder / "large.bin").read_bytes() != b"by the program"
     assert not (tmp_path / "copy" / "pkg" / "data.txt").is_symlink()
 
 
@@ -88,10 +90,10 @@ def test_a_file_that_is_an_argument_need_not_be_there(folder: Path, command: lis
 
 
 def test_paths_of_the_folder_are_those_of_the_copy(folder: Path, tmp_path: Path) -> None:
-    program = Program.here(["python", str(folder / "train.py"), "--x"], folder)
+    program = Program.here(["python", str(folder / "train.py"), "--x", f"--out={folder / 'new'}"], folder)
     program.copy_to(tmp_path / "copy")
     words = [program.path_in(tmp_path / "copy", word) for word in program.command]
-    assert words == ["python", str(tmp_path / "copy" / "train.py"), "--x"]
+    assert words == ["python", str(tmp_path / "copy" / "train.py"), "--x", f"--out={tmp_path / 'copy' / 'new'}"]
     assert program.original(str(tmp_path / "copy" / "train.py"), tmp_path / "copy") == "train.py"
     assert program.original("train.py", tmp_path / "copy") == "train.py"
     assert program.original(__file__, tmp_path / "copy") == ""
@@ -127,6 +129,14 @@ def test_a_program_that_fails_keeps_its_code_and_its_last_lines(folder: Path, tm
     program.copy_to(tmp_path / "copy")
     run = run_program(program, tmp_path / "copy", tmp_path / "parts", Asked(counts=False))
     assert (run.code, [one for one in run.errors if one]) == (1, ["no data"])
+
+
+def test_a_process_that_a_program_leaves_behind_is_ended(folder: Path, tmp_path: Path) -> None:
+    (folder / "train.py").write_text("import subprocess; subprocess.Popen(['sleep', '60'])")
+    program = Program.here([sys.executable, "train.py"], folder)
+    program.copy_to(tmp_path / "copy")
+    run = run_program(program, tmp_path / "copy", tmp_path / "parts", Asked(counts=False, timeout_seconds=30))
+    assert (run.code, run.ended) == (0, "")
 
 
 def test_a_program_that_hangs_is_ended(folder: Path, tmp_path: Path) -> None:

@@ -59,6 +59,10 @@ class Keeper:
     def __init__(self, limit_bytes: int, package: str) -> None:
         self.limit_bytes = limit_bytes
         self.package = package
+        self.renew()
+
+    def renew(self) -> None:
+        """Keep nothing yet, as in a process that was forked."""
         self.held: dict[Any, Held] = {}
         self.bytes = 0
         self.lock = threading.RLock()

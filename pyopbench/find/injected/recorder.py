@@ -211,7 +211,6 @@ class Recorder:
         self.known: dict[tuple[int, int, str, bool], tuple[CodeType, Site]] = {}
         self.script_ops: Any = None
         self.inner: tuple[str, ...] = (__file__,)
-        self.trouble = ""
         self.waits = InputWaits(clock)
         # A call only leaves word here, which takes no lock; a thread adds up what lies here, many at a time.
         self.events: deque[Event] = deque()
@@ -221,6 +220,7 @@ class Recorder:
         self.lock = threading.RLock()  # a signal's handler may save while the same thread counts
         self.begun = self.clock()
         self.called: list[float] | None = None  # when the first call began and the last one ended
+        self.trouble, self.flights = "", self.flights and GraphTimer()
         self.saved_calls = 0
         self.name = f"{os.getpid()}-{time.time_ns()}.json"
         self.waits.reset()
@@ -262,18 +262,7 @@ class Recorder:
         keeper = self.keeper if site is not None else None
 
         def counted(*arguments: Any) -> Any:
-            if keeper is not None and site is not None:
-                inputs = keeper.inputs_of(site, arguments)
-                if inputs is not None:  # not timed: what is kept is copied meanwhile
-                    raised = True
-                    try:
-                        result = function(*arguments)
-                        raised = False
-                        keeper.keep(site, inputs, result)
-                        return result
-                    finally:
-                        now = clock()
-                        note((tally, site, describe(arguments), now, now, raised))
+            inputs = None if keeper is None or site is None else keeper.inputs_of(site, arguments)
             start = clock()
             try:
                 result = function(*arguments)
@@ -282,6 +271,8 @@ class Recorder:
                 raise
             end = clock()
             note((tally, site, describe(arguments), start, end, False))
+            if keeper is not None and site is not None and inputs is not None:
+                keeper.keep(site, inputs, result)
             return result
 
         setattr(counted, MARK, tally)
@@ -445,13 +436,13 @@ class Recorder:
 
     def save(self) -> None:
         """Write the counts of this process, whole or not at all; the program does not fail for it."""
-        if self.watch is not None:
-            self.watch.save()
         waits = self.waits.as_dict()
         self.add_up()
         with self.lock:
+            if self.watch is not None:
+                self.watch.save()
             calls = sum(site.forward.calls + site.gradient.calls for site in self.sites.values())
-            if calls + waits["elements"] == self.saved_calls:
+            if calls + waits["elements"] == self.saved_calls and not self.trouble:
                 return
             content = self._as_dict() | {"waits": waits}
             path = self.folder / self.name
@@ -485,6 +476,9 @@ class Recorder:
     def save_all(self) -> None:
         """Write the counts, and what was kept."""
         self.save()
+        if self.watch is not None:
+            with self.lock:  # two threads may come here at the end
+                self.watch.save(is_last=True)
         if self.keeper is not None and self.keeper.held:
             try:
                 self.keeper.save((self.folder / self.name).with_suffix(".kept"))
@@ -505,6 +499,10 @@ class Recorder:
 
     def _after_fork(self) -> None:
         self._renew()
+        if self.keeper is not None:  # what the parent has kept is the parent's, and so are its variables
+            self.keeper.renew()
+        if self.watch is not None:
+            self.watch.variables.clear()
         self._start_saving()
 
     def _start_saving(self) -> None:

@@ -51,6 +51,7 @@ class Watch:
         self.begun = clock()
         self.started: float | None = None
         self.samples: list[tuple[float, float]] = []
+        self.seen = 0.0  # when the progress was last asked for
         self.losses: list[dict[str, float]] = []
         self.variables: list[Any] = []
         self.variable_bytes = 0
@@ -124,7 +125,10 @@ class Watch:
         """Record the progress, and return whether to end the program; `has_called`: was any callback called?"""
         now, done = self.clock() - self.begun, self.progress()
         if len(self.samples) < MOST_SAMPLES and (not self.samples or done != self.samples[-1][1]):
+            if len(self.samples) == 1 and self.seen > self.samples[0][0]:  # none was taken until then
+                self.samples.append((self.seen, self.samples[0][1]))
             self.samples.append((now, done))
+        self.seen = now
         if self.started is None and (done or has_called or now >= START_SECONDS):
             self.started = now  # importing and tracing do not count
         steps, seconds = self.asked.get("steps"), self.asked.get("seconds")
@@ -134,14 +138,14 @@ class Watch:
             self.ended = "seconds"
         return bool(self.ended)
 
-    def save(self) -> None:
-        """Write what was recorded, atomically."""
+    def save(self, *, is_last: bool = False) -> None:
+        """Write what was recorded, atomically; the values of variables, which take long to read, at the end alone."""
         path = self.folder / f"{os.getpid()}.watch"
         self.sample()
         content = {
             "samples": self.samples,
             "losses": self.losses,
-            "weights": self._weights(),
+            "weights": self._weights() if is_last else [],
             "ended": self.ended,
             "seconds": self.clock() - self.begun,
         }

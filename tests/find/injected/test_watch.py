@@ -33,7 +33,7 @@ def watch_of(folder: Path, clock: FakeClock, progress: Iterator[int], **asked: A
 
 
 def saved(watch: Watch, folder: Path) -> dict[str, Any]:
-    watch.save()
+    watch.save(is_last=True)
     (path,) = folder.glob("*.watch")
     return dict(json.loads(path.read_text()))
 
@@ -43,7 +43,7 @@ def test_progress_is_noted_where_there_is_some(tmp_path: Path, clock: FakeClock)
     for _ in range(4):
         clock.now += 1
         assert not watch.sample()
-    assert saved(watch, tmp_path)["samples"] == [[1, 0], [3, 3], [4, 4]]
+    assert saved(watch, tmp_path)["samples"] == [[1, 0], [2, 0], [3, 3], [4, 4]]
 
 
 @pytest.mark.parametrize(
