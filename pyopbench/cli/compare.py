@@ -122,8 +122,8 @@ def _print_environments(run: OpenRun, result: SidesResult, across: VersionCompar
     """Print the answers on each environment, what changed from the first, what failed, and where the reports are."""
     for side in (one.side for one in run.measured if one.side.label in across.unmeasured):
         why, on = escape(across.unmeasured[side.label]), "" if side.tf is None else f" --tf {side.tf}"
-        say(f"[yellow]warning:[/] nothing was measured on {side.label}: {why}", err)
-        say(f"pyopbench verify{on} shows what is wrong", err)
+        hint = f"pyopbench verify{on} shows what is wrong"
+        say(f"[yellow]warning:[/] nothing was measured on {side.label}: {why}; {hint}", err)
     judgements = {label: one.judgement for label, one in result.runs.items()}
     for warning in dict.fromkeys(warning for one in judgements.values() for warning in one.run.warnings):
         say(f"[yellow]warning:[/] {escape(warning.text())}", err)

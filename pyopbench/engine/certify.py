@@ -107,9 +107,9 @@ class Figure:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the result is as promised."""
+        """Whether the result is as promised; not if no pair was judged."""
         promised = self.share * self.pairs
-        return self.hits >= promised if self.promise == "at least" else self.hits <= promised
+        return self.pairs > 0 and (self.hits >= promised if self.promise == "at least" else self.hits <= promised)
 
 
 def certify(

@@ -54,6 +54,7 @@ def run_shard(
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            errors="replace",
             check=False,
             preexec_fn=die_with_parent,
         )

@@ -173,7 +173,13 @@ def run_test(folder: Path, module: str, timeout_seconds: float) -> dict[str, Any
     environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     try:
         done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=timeout_seconds, check=False
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout_seconds,
+            check=False,
         )
         result: dict[str, Any] = json.loads(answer.read_bytes())
     except subprocess.TimeoutExpired:

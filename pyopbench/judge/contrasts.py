@@ -28,7 +28,6 @@ class Contrasts:
     labels: tuple[str, ...]  # with the baseline first
     # `(launches, rounds, sizes, labels)` float64, cost over the baseline's in that round; nan where there is none
     ratios: Floats
-    runs: int  # how many runs the launches are of
     spread: Spread  # the usual spread between launches
     _medians: dict[tuple[str, str], tuple[Floats, Floats]] = field(default_factory=dict, init=False, repr=False)
     _estimates: dict[tuple[str, str, tuple[int, ...], bytes], Estimate] = field(
@@ -60,7 +59,7 @@ class Contrasts:
         counts = leverage(share, than, None if self.baseline not in (label, other) else int(other == self.baseline))
         launches = Launches(values[there], np.sqrt(squares[:, sizes] @ mix.pull**2)[there], counts)
         moved = share * (label in self.ports) - than * (other in self.ports)
-        return self.spread.estimate(launches, (RUN_EFFECT * moved) ** 2 / self.runs)
+        return self.spread.estimate(launches, (RUN_EFFECT * moved) ** 2)
 
     def _share(self, mix: Mix, sizes: list[int], label: str) -> float:
         values = 1 + self._differences(label, self.baseline)[0][:, sizes] @ mix.pull
@@ -115,5 +114,4 @@ def contrasts_of(ratios: pd.DataFrame, baseline: str, ports: frozenset[str], spr
     values[launch, rounds, :, 1:] = rows.to_numpy(dtype="float64").reshape(len(rows), len(sizes), len(labels))
     # The current callback is there wherever anything was compared with it.
     values[..., 0] = np.where(np.isnan(values[..., 1:]).all(axis=-1), np.nan, 1.0)
-    runs = len(ratios[UNIT[:-1]].drop_duplicates())
-    return Contrasts(baseline, ports, tuple(map(int, sizes)), (baseline, *labels), values, max(runs, 1), spread)
+    return Contrasts(baseline, ports, tuple(map(int, sizes)), (baseline, *labels), values, spread)

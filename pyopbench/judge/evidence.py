@@ -31,7 +31,7 @@ def reason_of(choice: Choice, comparison: SettingComparison) -> Reason:
         return Reason("none_meets_requirements" if is_required else "no_candidate", sentence)
     if choice.action == "keep":
         best = gain_text(choice.gain)
-        sentence = f"no variant saves more than {threshold} of the time of {baseline}: {best}"
+        sentence = f"no variant clearly saves more than {threshold} of the time of {baseline}: {best}"
         return Reason("none_worth_it", sentence)
     if choice.action == "undecided":
         return _still_open(choice, f"{threshold} of the time of {baseline}")
@@ -163,6 +163,7 @@ def notes_of(decision: Decision, run: Run) -> tuple[str, ...]:
     setting = (decision.op, decision.mode, decision.dtype)
     cases = [Case.from_id(key) for key in run.cases]
     planned = sorted({case.size for case in cases if (case.op, case.mode, case.dtype) == setting})
-    gone = [size for size in planned if not any(one.low <= size <= one.high for one in decision.ranges)]
-    without = (f"no number at {_sizes_text(gone)}",) if gone and decision.ranges else ()
+    known = {one.size for one in decision.seconds}
+    gone = [size for size in planned if size not in known]
+    without = (f"no number at {_sizes_text(gone)}",) if gone and known else ()
     return (*without, *(("the answer differs by size",) if len(decision.ranges) > 1 else ()))

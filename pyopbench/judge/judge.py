@@ -149,7 +149,7 @@ def compare_variants(  # noqa: PLR0913 - as `judge_run`
     shares = shares_of_pairs(rounds, baselines, today) if pairs else shares_of(medians)
     spread = estimate.usual_spread(shares.values())
     ports = frozenset[str]() if pairs else _ports(run, baselines)
-    estimates = estimates_of(shares, baselines, ports, spread, max(frame["run"].nunique(), 1))
+    estimates = estimates_of(shares, baselines, ports, spread)
     # Where variants are compared in pairs of their own, there is no current callback to decide about.
     wide = () if pairs else comparisons_of(run, latencies, ratios, spread, baseline)
     comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in wide)
@@ -229,7 +229,7 @@ def decide(
         reason = beyond_measured(comparison, sizes_beyond(comparison, calls))
         return replace(_undecided(comparison, reason), ranges=_ranges(comparison, rules))
     choice, mix = made
-    at_size = replace(rules, preferred=choice.label, must_change=comparison.must_change)
+    at_size = replace(rules, preferred=choice.label)
     gain = choice.gain
     return replace(
         _undecided(comparison, reason_of(choice, comparison)),
@@ -285,6 +285,7 @@ def _ranges(comparison: SettingComparison, rules: Rules) -> tuple[SizeRange, ...
     The choice over all sizes is left only where another one is better by more than the minimum effect. What a range
     saves is what is saved at its size with the least lower bound, so the range holds no worse one.
     """
+    rules = replace(rules, must_change=comparison.must_change)
     at = [
         (size, choose(comparison.candidates, comparison.contrasts, even_mix((size,)), rules))
         for size in comparison.seconds

@@ -194,7 +194,9 @@ class PipelineJudgement:
             return "The input is not the bottleneck: it is ready before the step asks for it."
         if best is None:
             return "No other arrangement could be measured."
-        return f"Nothing saves more than {formatting.percent(self.choice.minimum_effect)} of the time per element."
+        return (
+            f"Nothing clearly saves more than {formatting.percent(self.choice.minimum_effect)} of the time per element."
+        )
 
     def _why_undecided(self) -> str:
         best = self.choice.gain

@@ -73,6 +73,18 @@ def attempts_of(judgement: Judgement) -> tuple[Attempt, ...]:
     return tuple(found)
 
 
+def working_ports(judgement: Judgement) -> list[PortLine]:
+    """Return the ports that were measured in their dtype; forms of a pipeline, which are no variants, as they are."""
+    latencies = judgement.latencies
+    measured = set(zip(latencies["op"], latencies["variant"], latencies["dtype"], strict=True))
+    tried = {(one.op, one.variant) for one in attempts_of(judgement)}
+    return [
+        one
+        for one in judgement.run.ports
+        if (one.op, one.variant) not in tried or (one.op, one.variant, one.dtype) in measured
+    ]
+
+
 def notes_text(notes: Sequence[str], not_run: Sequence[tuple[str, int]], *, is_formatted: bool) -> tuple[str, ...]:
     """Return a sentence for each thing that a reviewer of a port should know."""
     texts = [NOTES[kind].format(what) for kind, _, what in (note.partition(": ") for note in notes)]

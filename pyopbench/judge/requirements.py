@@ -65,18 +65,19 @@ def _tried(run: Run, op: str, label: str, name: str) -> Found:
 def _on_gpu(run: Run, op: str, label: str) -> Found:
     """Return whether a variant was measured on a GPU: some run on the host wherever their op is placed."""
     variant = variant_in(label)
-    there = [
-        one for one in map(Case.from_id, run.cases) if (one.op, one.variant, one.placement) == (op, variant, ON_GPU)
-    ]
+
+    def is_there(key: str) -> bool:
+        case = Case.from_id(key)
+        return (case.op, case.variant, case.placement) == (op, variant, ON_GPU)
+
     if run.catalogue.variant(variant).kind == "callback":
         return Bar(label, GPU, "fails", "its Python runs on the host")
     if variant == "numba_op":
         return Bar(label, GPU, "fails", "Numba compiles it for the host")
-    failed = {failure.case: failure.reason for failure in run.failures}
-    reasons = [failed[case.id] for case in there if case.id in failed]
+    reasons = [failure.reason for failure in run.failures if is_there(failure.case)]
     if reasons:
         return Bar(label, GPU, "fails", reasons[0])
-    return "met" if there else None
+    return "met" if any(map(is_there, run.frame["case"].unique())) else None
 
 
 def narrow(comparison: SettingComparison, run: Run, requires: Sequence[str]) -> SettingComparison:

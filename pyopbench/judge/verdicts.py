@@ -40,7 +40,7 @@ ROLE = "twin"
 
 
 def estimates_of(
-    shares: Mapping[str, Launches], baselines: Mapping[str, str], ports: Collection[str], spread: Spread, runs: int
+    shares: Mapping[str, Launches], baselines: Mapping[str, str], ports: Collection[str], spread: Spread
 ) -> list[Estimate]:
     """Return the estimate of each case over launches, in the order of `baselines`.
 
@@ -50,7 +50,7 @@ def estimates_of(
     for case in baselines:
         found = shares.get(case, NO_SHARES)
         moved = 1 + float(found.values.mean()) if case in ports and found.values.size else 0.0
-        estimates.append(spread.estimate(found, (RUN_EFFECT * moved) ** 2 / runs))
+        estimates.append(spread.estimate(found, (RUN_EFFECT * moved) ** 2))
     return estimates
 
 
@@ -243,7 +243,7 @@ def controls_of(run: Run, spread: Spread, minimum_effect: float) -> Controls:
     ratios = costs.ratios(costs.round_costs(frame, UNIT), bases, UNIT)
     shares = shares_of(costs.launch_medians(ratios, "ratio", UNIT))
     measured = {twin: base for twin, base in bases.items() if twin in shares}
-    estimates = estimates_of(shares, measured, (), spread, 1)
+    estimates = estimates_of(shares, measured, (), spread)
     return Controls(verdicts_from(estimates, measured, minimum_effect), minimum_effect)
 
 

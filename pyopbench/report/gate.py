@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import msgspec
 
 from pyopbench.judge.comparison import gate as wording
-from pyopbench.judge.comparison.diff import ComparedCase, Comparison
+from pyopbench.judge.comparison.diff import Comparison, badness
 from pyopbench.judge.comparison.gate import Gate
 from pyopbench.model import formatting
 from pyopbench.model.files import write_atomically
@@ -96,7 +95,7 @@ def _rows(gate: Gate) -> Iterator[tuple[str, ...]]:
         for label, one in gate.comparisons.items()
         for case, row in zip(one.cases, comparison.rows(one), strict=True)
     ]
-    yield from (row for _, row in sorted(rows, key=lambda item: _badness(item[0])))
+    yield from (row for _, row in sorted(rows, key=lambda item: badness(item[0])))
 
 
 def cases_table(gate: Gate, most: int) -> tuple[str, tuple[str, ...], list[tuple[str, ...]], int]:
@@ -110,10 +109,6 @@ def cases_table(gate: Gate, most: int) -> tuple[str, tuple[str, ...], list[tuple
     keys = [case.case for one in gate.comparisons.values() for case in one.cases]
     first = 0 if len(gate.comparisons) > 1 else 1
     return comparison.shared_parts(keys), COLUMNS[first:], [row[first:] for row in shown], len(rows) - len(shown)
-
-
-def _badness(case: ComparedCase) -> float:
-    return -case.verdict.ratio if math.isfinite(case.verdict.ratio) else 0.0
 
 
 def as_json(gate: Gate) -> str:

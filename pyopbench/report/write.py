@@ -7,7 +7,6 @@ programs: docs/reading-a-report.md has its keys.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -18,7 +17,7 @@ from markupsafe import Markup, escape
 
 from pyopbench.judge.comparison.gate import VersionComparison
 from pyopbench.judge.judge import judge
-from pyopbench.judge.ports import attempts_of, port_path
+from pyopbench.judge.ports import port_path, working_ports
 from pyopbench.model.errors import BadInput
 from pyopbench.model.files import write_atomically
 from pyopbench.model.formatting import printable
@@ -89,7 +88,7 @@ def write_versions(run: OpenRun, across: VersionComparison) -> None:
 
 def comparison_path(folder: Path, across: VersionComparison, label: str) -> Path:
     """Return the file of the comparison of a version with the first."""
-    names = [re.sub("[^A-Za-z0-9.=-]+", "-", name).strip("-") for name in (across.labels[0], label)]
+    names = [report_folder(folder, name).name for name in (across.labels[0], label)]
     return folder / f"compare-{names[0]}-{names[1]}.md"
 
 
@@ -142,10 +141,7 @@ def write(judgement: Judgement, directory: Path, across: VersionComparison | Non
         BadInput: the folder for ports exists and is not a folder.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    failed = {(one.op, one.variant) for one in attempts_of(judgement) if not one.works}
-    for port in judgement.run.ports:
-        if (port.op, port.variant) in failed:  # so that nobody merges it by mistake
-            continue
+    for port in working_ports(judgement):  # not the others, so that nobody merges one by mistake
         path = directory / port_path(port)
         _make_folder(path.parent)
         write_atomically(path, port.text.encode())

@@ -253,7 +253,7 @@ def _pytest_run(path: Path, file: _PytestFile) -> Run:
     processor = processor if isinstance(processor, dict) else {}
     environment = {
         "cpu": processor.get("brand_raw"),
-        "cores": processor.get("count"),
+        "cores": count if isinstance(count := processor.get("count"), int) else None,
         "os": file.machine_info.get("system"),
         "python": file.machine_info.get("python_version"),
         "numpy": None,

@@ -22,6 +22,7 @@ from pyopbench.store.types import (
     LaunchLine,
     LookLine,
     Merged,
+    OwnOpFacts,
     Plan,
     Shard,
     Side,
@@ -76,10 +77,16 @@ def pool(runs: Sequence[OpenRun]) -> OpenRun:
     """Return several runs on one side and of one environment as one with more launches.
 
     Raises:
-        BadInput: the environments differ.
+        BadInput: the environments differ, or the code of an own op.
     """
-    for run in runs[1:]:
+    own: dict[str, OwnOpFacts] = {}
+    for run in runs:
         _require_same_environment(runs[0], run, ("cpu", "cores", *SOFTWARE), "report each of them separately")
+        for name, facts in run.measured[0].side.own.items():
+            known = own.setdefault(name, facts)
+            if (known.fingerprint, known.revision) != (facts.fingerprint, facts.revision):
+                hint = "pyopbench compare A B compares two runs"
+                raise BadInput("runs of different code cannot become one", received=name, hint=hint)
     return join_runs(runs)
 
 

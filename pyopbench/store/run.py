@@ -290,7 +290,7 @@ def short_hash(name: str) -> str:
 
 def report_folder(folder: Path, label: str) -> Path:
     """Return the folder for one side's report."""
-    return folder / re.sub("[^A-Za-z0-9.=-]+", "-", label).strip("-")
+    return folder / (re.sub("[^A-Za-z0-9.=-]+", "-", label).strip("-.") or "side")
 
 
 def _take(stream: io.FileIO) -> bool:

@@ -94,6 +94,7 @@ def figures(percent: int, **outcomes: int) -> list[Figure]:
 
 
 def test_controls_are_told_apart_by_any_difference_and_slowdowns_found_where_they_are_slower() -> None:
+    assert not any(one.is_kept for one in figures_of(()))
     same, different = figures(0, faster=1, slower=2, equivalent=30, unresolved=7)
     assert [(one.hits, one.pairs, one.is_kept) for one in (same, different)] == [(30, 40, False), (3, 40, False)]
     # Beta quantiles: https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval#Clopper-Pearson_interval

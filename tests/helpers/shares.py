@@ -45,7 +45,6 @@ def contrasts_by_hand(shares: Mapping[str, BySize], ports: Sequence[str] = (), *
         "sizes": sizes,
         "labels": (TODAY, *shares),
         "ratios": table,
-        "runs": 1,
         "spread": OWN,
     }
     return Contrasts(**{**made, **changes})

@@ -88,10 +88,12 @@ def on_a_gpu(run, label):
 
 def test_gpu_is_met_by_what_was_measured_on_one() -> None:
     here = run_with()
-    on_gpu = run_with(cases=tuple(case.replace("/cpu", "/gpu") for case in here.cases))
+    frame = here.frame.assign(case=here.frame["case"].str.replace("/cpu", "/gpu"))
+    on_gpu = run_with(cases=tuple(case.replace("/cpu", "/gpu") for case in here.cases), frame=frame)
     assert on_gpu.cases != here.cases
     assert on_a_gpu(on_gpu, "native") == "met"
     assert on_a_gpu(here, "native") is None
+    assert on_a_gpu(run_with(cases=on_gpu.cases), "native") is None  # not reached
     assert on_a_gpu(on_gpu, TODAY) == Bar(TODAY, "gpu", "fails", "its Python runs on the host")
     assert on_a_gpu(on_gpu, "numba_op") == Bar("numba_op", "gpu", "fails", "Numba compiles it for the host")
     native = next(case for case in on_gpu.cases if "/native/" in case)

@@ -58,7 +58,7 @@ def judged_alone(benches: Sequence[Bench], minimum_effect: float) -> Iterator[li
         compared = {case: baseline for case, baseline in baselines.items() if Case.from_id(case).op == bench.op}
         own = {case: found for case, found in shares.items() if case in compared}
         spread = usual_spread(own.values()) if len(own) >= FEWEST_CASES else OWN
-        verdicts = verdicts_from(estimates_of(own, compared, (), spread, 1), compared, minimum_effect)
+        verdicts = verdicts_from(estimates_of(own, compared, (), spread), compared, minimum_effect)
         assert [verdict.case for verdict in verdicts] == list(compared)
         yield verdicts
 
@@ -200,7 +200,7 @@ def test_only_ports_share_what_a_run_shifts_them_by() -> None:
     """By hand: a port at 20% of today shifts by 4% of it; what was never paired has no number."""
     shares = {case: Launches(np.array([-0.8, -0.8]), np.zeros(2), 0.04) for case in ("port", "callback")}
     baselines = dict.fromkeys(("port", "callback", "never"), "today")
-    port, callback, never = estimates_of(shares, baselines, {"port", "never"}, OWN, 1)
+    port, callback, never = estimates_of(shares, baselines, {"port", "never"}, OWN)
     assert (port.shared, callback.shared) == (pytest.approx(0.008**2), 0.0)
     assert (never.n, never.shared) == (0, 0.0)
 

@@ -77,6 +77,17 @@ def test_several_runs_of_other_tools_are_not_pooled(own: Path, asv: Path) -> Non
     assert refused.value.received == f"{own} and {asv}/here/first.json"
 
 
+def test_runs_of_an_own_op_that_has_changed_are_not_pooled(tmp_path: Path) -> None:
+    folders = []
+    for fingerprint in ("before", "after"):
+        told = {"mine": {"words": ["mine.py"], "fingerprint": fingerprint}}
+        content = {**stored.run([stored.case("native", op="mine")]), "own": told}
+        folders.append(stored.write(tmp_path / fingerprint, content, []))
+    with pytest.raises(BadInput) as refused:
+        read.read_one(folders)
+    assert refused.value.received == "mine"
+
+
 def test_a_report_needs_a_case(tmp_path: Path) -> None:
     content = document("pytest-benchmark-first")
     content["benchmarks"] = [one for one in content["benchmarks"] if not one["extra_info"]]

@@ -116,13 +116,13 @@ def weights_of(values: Floats) -> Floats:
     Args:
         values: `(blocks, cases)` float64.
     """
-    many = values.shape[1]
+    many = values.shape[1]  # none where the two sides of a body never met in a launch
     if len(values) < FEWEST_FOR_WEIGHTS:
-        return np.full(many, 1 / many)
+        return np.full(many, 1 / max(many, 1))
     variances = values.var(axis=0, ddof=1)
     typical = float(variances.mean())
     if typical == 0:
-        return np.full(many, 1 / many)
+        return np.full(many, 1 / max(many, 1))
     inverse = 1 / (variances + typical)
     found: Floats = inverse / inverse.sum()
     return found

@@ -204,7 +204,7 @@ def compare_sides(
     return Comparison(
         sides,
         minimum_effect,
-        cases=tuple(sorted((_compared(case, verdicts[case], first, second) for case in common), key=_badness)),
+        cases=tuple(sorted((_compared(case, verdicts[case], first, second) for case in common), key=badness)),
         unmatched=unmatched,
         differences=_differences(sides),
         # Without an interval on any body, what the cases show is what there is.
@@ -233,7 +233,8 @@ def _compared(
     return ComparedCase(case, verdict, estimate.exp(a.mean), estimate.exp(b.mean), a.n, b.n)
 
 
-def _badness(case: ComparedCase) -> tuple[int, float, str]:
+def badness(case: ComparedCase) -> tuple[int, float, str]:
+    """Return a key that sorts the worst case first: by outcome, then by how much slower it is."""
     ratio = case.verdict.ratio
     return OUTCOMES.index(case.verdict.outcome), -ratio if math.isfinite(ratio) else 0.0, case.case
 

@@ -229,12 +229,20 @@ def _by_size(decisions: Sequence[Decision], places: Places, unit: str) -> Sequen
 
 
 def _device_answers(summaries: Sequence[DeviceSummary]) -> Table:
-    """Return a row for each op and direction that was measured on the CPU and on a GPU."""
+    """Return a row for each op and setting that was measured on the CPU and on a GPU."""
+    varying = [name for name in ("mode", "dtype") if len({getattr(one, name) for one in summaries}) > 1]
     rows = tuple(
-        (Cell(one.op, op=one.op), formatting.direction(one.direction), one.devices_text(), one.ratios_text())
+        (
+            Cell(one.op, op=one.op),
+            formatting.direction(one.direction),
+            *(getattr(one, name) for name in varying),
+            one.devices_text(),
+            one.ratios_text(),
+        )
         for one in summaries
     )
-    return Table(("op", "direction", "run it on", "GPU / CPU"), rows, "Where each op should run", headings=2)
+    columns = ("op", "direction", *varying, "run it on", "GPU / CPU")
+    return Table(columns, rows, "Where each op should run", headings=2 + len(varying))
 
 
 def _device_times(op: str, summaries: Sequence[DeviceSummary], unit: str) -> Table:

@@ -27,6 +27,8 @@ MOST_ROWS = 8
 
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return every case without a number, one row for each reason; of many the most important first, in words."""
+    if judgement.run.pipeline is not None:  # its own section has the reasons
+        return ()
     cases = len(judgement.run.cases)
     measured = set(judgement.latencies["case"])
     holes = holes_of(judgement.run, measured)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.judge.ports import Attempt, attempts_of, port_path
+from pyopbench.judge.ports import attempts_of, port_path, working_ports
 from pyopbench.judge.requirements import remarks
 from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Bullets, Cell, Code, Paragraph, Table, Tone
@@ -23,6 +23,7 @@ COLUMNS = ("op", "port", "saves (at least), or why not")
 MOST_CHARACTERS = 48
 """Of an outcome in a terminal of 80 columns, behind the names of an op and a port."""
 MOST_OF_NAME = 20
+MOST_REASON = 300
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
@@ -30,22 +31,25 @@ def build(judgement: Judgement) -> Sequence[Block]:
     attempts = attempts_of(judgement)
     blocks: list[Block] = []
     if attempts:
-        rows = tuple((one.op, one.variant, _outcome(one)) for one in attempts)
+        tones: dict[bool, Tone] = {True: "good", False: "warn"}
+        rows = tuple(
+            (one.op, one.variant, Cell(one.text(MOST_REASON), tones[one.works and not one.reason])) for one in attempts
+        )
         blocks += [Paragraph(INTRO), Table(COLUMNS, rows, "Ports that were tried", headings=2)]
-        working = {(one.op, one.variant) for one in attempts if one.works}
+        tried = {(one.op, one.variant) for one in attempts}
         blocks += [
             Code(one.text, f"{port_path(one)}, as it was measured")
-            for one in judgement.run.ports
-            if (one.op, one.variant) in working
+            for one in working_ports(judgement)
+            if (one.op, one.variant) in tried
         ]
     blocks += _required(judgement)
-    tried = tuple(
+    requirements = tuple(
         (one.op, one.label, one.requirement, Cell(one.status, TONES[one.status]), one.reason)
         for one in sorted(judgement.run.requirements, key=lambda one: (one.op, one.label, one.requirement))
     )
-    if tried:
+    if requirements:
         columns = ("op", "variant", "requirement", "result", "reason")
-        blocks.append(Table(columns, tried, "What was tried with the ops' own inputs", folded=True))
+        blocks.append(Table(columns, requirements, "What was tried with the ops' own inputs", folded=True))
     return blocks
 
 
@@ -56,12 +60,6 @@ def brief(judgement: Judgement) -> Sequence[Block]:
         for one in attempts_of(judgement)
     )
     return (*((Table(COLUMNS, rows, "Ports that were tried", headings=2),) if rows else ()), *_required(judgement))
-
-
-def _outcome(attempt: Attempt) -> Cell:
-    if attempt.works:
-        return Cell(formatting.saved_at_least(attempt.saved, attempt.saved_low), "good")
-    return Cell(attempt.reason or formatting.MISSING, "warn")
 
 
 def _required(judgement: Judgement) -> list[Block]:
