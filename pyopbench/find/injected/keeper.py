@@ -59,6 +59,7 @@ class Keeper:
     def __init__(self, limit_bytes: int, package: str) -> None:
         self.limit_bytes = limit_bytes
         self.package = package
+        self.script: str | None = None
         self.renew()
 
     def renew(self) -> None:
@@ -69,6 +70,7 @@ class Keeper:
 
     def called_with(self, site: Site, function: Any, call: dict[str, Any]) -> None:
         """Record a function that a site calls back, and how."""
+        self.script = self.script or getattr(sys.modules.get("__main__"), "__file__", None)
         with self.lock:
             held = self.held.setdefault(site.key, Held(site))
             is_converted = held.call.get("is_converted", True) and call.get("is_converted", False)
@@ -147,6 +149,8 @@ class Keeper:
         """Return what the function reads that has changed since, as the code spells it; an empty text if unknown."""
         if "text" not in held.source or not held.examples:
             return []
+        if self.script is not None:  # Python deletes it when a script has come to its end
+            vars(sys.modules["__main__"]).setdefault("__file__", self.script)
         again = self._source(held, held.last, len(held.examples[0][0]))
         if "text" not in again or again["text"] == held.source["text"]:
             return []

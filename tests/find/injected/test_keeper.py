@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -92,6 +95,32 @@ def test_a_body_that_reads_what_changes_is_noticed(
     assert not kept(keeper, tmp_path / "a")["changed_values"]
     monkeypatch.setitem(globals(), "FACTOR", 3.0)
     assert kept(keeper, tmp_path / "b")["changed_values"] == ["FACTOR"]
+
+
+SCRIPT = """import atexit, sys
+from pathlib import Path
+import numpy.linalg as algebra
+import test_keeper
+from pyopbench.find.injected.keeper import Keeper
+
+def norm(x):
+    return algebra.norm(x)
+
+keeper = Keeper(10**6, str(test_keeper.ROOT))
+test_keeper.call(keeper, norm, test_keeper.np.ones(2))
+atexit.register(keeper.save, Path(sys.argv[1]))
+"""
+
+
+def test_nothing_has_changed_when_a_script_has_come_to_its_end(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    path = (Path(__file__).parent, ROOT / "tests" / "helpers", ROOT)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
+    subprocess.run([sys.executable, script, tmp_path / "kept"], check=True, env=environment)
+    (found,) = json.loads((tmp_path / "kept" / "kept.json").read_text())
+    assert "algebra.norm" in found["source"]["text"]
+    assert found["changed_values"] == []
 
 
 class Scaler:
