@@ -202,12 +202,18 @@ def _paired(
 def _numbers(
     what: str, before: Sequence[Sequence[tuple[str, float]]], after: Sequence[Sequence[tuple[str, float]]]
 ) -> Iterator[str]:
+    largest = max((abs(value) for run in before for _, value in run), default=0.0)
+    least = SMALL_WEIGHTS * largest if what == "weights" else 0.0
     for place, (name, old, new) in enumerate(_paired(before, after)):
         allowed = min(MOST_TOLERANCE, LOSS_TOLERANCE + TOLERANCE_PER_LOSS * place) if what == "loss" else MOST_TOLERANCE
-        if _differ(old, new, allowed):
+        if _differ(old, new, allowed, least):
             yield _difference(what, name, f"{np.mean(old):.6g}", f"{np.mean(new):.6g}")
             return
 
+
+SMALL_WEIGHTS = 0.01
+"""A variable smaller than this share of the largest one is compared as if it had this size: rounding alone, over a
+thousand steps, changes a bias that is hardly trained by more than a percent."""
 
 SIGNIFICANCE = 1e-3
 """Level of the t test between runs with their own seeds; low, because several means are compared several times."""
@@ -239,11 +245,16 @@ def _means_by_name(run: Run) -> dict[str, float]:
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
-def _differ(old: Sequence[float], new: Sequence[float], allowed: float, *, is_random: bool = False) -> bool:
-    """Does a side differ from the original one by more than runs of that, or other seeds, explain?"""
+def _differ(
+    old: Sequence[float], new: Sequence[float], allowed: float, least: float = 0.0, *, is_random: bool = False
+) -> bool:
+    """Does a side differ from the original one by more than runs of that, or other seeds, explain?
+
+    `allowed` is a share of the largest magnitude, or of `least` if that is larger.
+    """
     if not np.isfinite((*old, *new)).all():
         return bool(np.isfinite(old).all() != np.isfinite(new).all())
-    scale = max(map(abs, (*old, *new)))
+    scale = max(least, *map(abs, (*old, *new)))
     if is_random:
         # The spread is pooled: that of two or three runs alone is too uncertain.
         low, high = _interval(stats.ttest_ind, old, new, 1 - SIGNIFICANCE)

@@ -177,6 +177,13 @@ def test_what_differs_between_runs_of_the_same_program_is_allowed_to() -> None:
     assert differences(before, [run_of(0.02, losses=[{"batch loss": 1.7}])]) != []
 
 
+@pytest.mark.parametrize(("size", "is_other"), [(6.0e-5, False), (1.0e-3, False), (0.3, True)])
+def test_a_weight_that_is_hardly_there_may_differ_by_more_than_its_rounding(size: float, is_other: bool) -> None:
+    before = [run_of(0.02, weights=[[0.0, 0.5], [0.0, size]]) for _ in range(2)]
+    after = [run_of(0.02, weights=[[0.0, 0.5], [0.0, 1.02 * size]])]
+    assert bool(differences(before, after)) == is_other
+
+
 def test_weights_and_the_number_of_lines_do_not_count_where_a_run_was_ended_early() -> None:
     before = [run_of(0.02, ended="steps", weights=[[0.1, 0.5]]) for _ in range(2)]
     after = [run_of(0.02, ended="steps", weights=[[0.4, 0.9]], lines=["loss 0.5"])]
