@@ -57,8 +57,7 @@ class Keeper:
     """
 
     def __init__(self, limit_bytes: int, package: str) -> None:
-        self.limit_bytes = limit_bytes
-        self.package = package
+        self.limit_bytes, self.package = limit_bytes, package
         self.script: str | None = None
         self.renew()
 
