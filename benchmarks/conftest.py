@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--placement",
         choices=PLACEMENTS,
         default="cpu",
-        help="default: cpu. Without a GPU its cases are skipped, and say so",
+        help="default: cpu; without a GPU, the gpu cases are skipped with a reason",
     )
     group.addoption(
         "--in-graph",
@@ -75,17 +75,11 @@ def _read_sizes(text: str) -> str | tuple[int, ...]:
 
 
 def _read_directions(text: str) -> tuple[str, ...]:
-    from pyopbench.worker.suite_api import DIRECTIONS
-
-    return _read_names("direction", text, DIRECTIONS)
-
-
-def _read_names(kind: str, text: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    from pyopbench.worker.suite_api import BadInput, require_known, split_some
+    from pyopbench.worker.suite_api import DIRECTIONS, BadInput, require_known, split_some
 
     try:
-        names = split_some(f"--{kind}s", [text])
-        require_known(kind, names, known)
+        names = split_some("--directions", [text])
+        require_known("direction", names, DIRECTIONS)
     except BadInput as error:
         raise argparse.ArgumentTypeError(str(error)) from error
     return names

@@ -96,9 +96,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     repository = options.folder.resolve() / "repository"
     commits = make_repository(repository)
     trials = {
-        f"{part}-{percent:02}-{seed:02}": (part, percent, seed)
+        f"{part}-{percent:02}-{repetition:02}": (part, percent)
         for part in options.part
-        for seed in range(options.repetitions)
+        for repetition in range(options.repetitions)
         for percent in PARTS[part].slowdowns
     }
     document = Document(options.json, {"rounds": ROUNDS})
@@ -123,14 +123,14 @@ def make_repository(folder: Path) -> dict[int, tuple[str, str]]:
 
 
 def run_gate(
-    repository: Path, name: str, commits: Mapping[int, tuple[str, str]], trial: tuple[str, int, int]
+    repository: Path, name: str, commits: Mapping[int, tuple[str, str]], trial: tuple[str, int]
 ) -> dict[str, Any]:
     """Return the answer of one gate as a row.
 
     Raises:
         SystemExit: the command failed.
     """
-    part, percent, _ = trial
+    part, percent = trial
     out = repository.parent / name
     shutil.rmtree(out, ignore_errors=True)  # of one that was interrupted
     revisions = [word for commit in commits[percent] for word in ("--rev", commit)]

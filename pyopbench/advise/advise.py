@@ -45,10 +45,12 @@ def advise(program: Program, folder: Path, options: Options, listener: Listener,
         BadInput: the folder has other content, or the program cannot be run.
         NothingMeasured: the program fails.
     """
-    attempt, advice, recording = _record(program, folder, options, listener, tools)
-    _measure_callbacks(attempt, advice, recording)
-    try_changes(attempt, advice, recording)
-    shutil.rmtree(attempt.folder / COPIES / LARGE, ignore_errors=True)
+    try:
+        attempt, advice, recording = _record(program, folder, options, listener, tools)
+        _measure_callbacks(attempt, advice, recording)
+        try_changes(attempt, advice, recording)
+    finally:
+        shutil.rmtree(folder / COPIES / LARGE, ignore_errors=True)
     return advice
 
 
@@ -109,7 +111,7 @@ def _record(
         raise NothingMeasured(
             "no process of the program was observed",
             received=shlex.join(program.command),
-            hint="it has to import TensorFlow, by a Python that reads PYTHONPATH: without -E, -I or -S",
+            hint="it has to import TensorFlow, in a Python that reads PYTHONPATH (no -E, -I or -S)",
         )
     for trouble in usage.troubles:
         listener.warn(f"not everything could be recorded: {trouble}")

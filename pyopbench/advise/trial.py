@@ -88,7 +88,7 @@ def try_changes(attempt: Attempt, advice: Advice, recording: Run) -> None:
     if not candidates:
         return
     if recording.ended == "seconds" and turns.unit_of(recording.elements) == "run":
-        why = "runs that are ended by their time have no steps to compare: give --seconds in which the program ends"
+        why = "the run was cut off and reports no steps to compare: give enough --seconds for the program to end"
         for row, _ in candidates:
             row.answer = row.answer.left(why, "not_measured")
         return

@@ -157,7 +157,7 @@ def follow(begun: OpenRun, judging: Judging, listener: Listener) -> EndedLine | 
         settings = begun.plan.settings
         limit = f" of at most {settings.launches}" if settings.launches < UNLIMITED else ""
         budget = formatting.duration(settings.budget_seconds or 0)
-        listener.say(f"ended after {ended.launch}{limit} launches: no more fit into the budget of {budget}")
+        listener.say(f"ended after {ended.launch}{limit} launches: another would exceed the budget of {budget}")
     return ended
 
 

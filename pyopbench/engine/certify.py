@@ -45,7 +45,7 @@ PROMISES: tuple[tuple[int, str, tuple[str, ...], Literal["at least", "at most"],
 )
 """By how many percent pairs differ (0: A/A controls), the outcomes that are counted, and the share that is promised."""
 INJECTED = tuple(percent for percent, *_ in PROMISES if percent)
-"""Percent: above the minimum effect. At 3%, on it, nothing could be promised."""
+"""Injected slowdowns in percent, all above the minimum effect: for one of exactly 3%, nothing could be promised."""
 LEVEL = 0.95
 LEAST_LAUNCHES = 2
 """A pair that was measured in fewer has no interval, and so could not be judged at all."""

@@ -191,7 +191,7 @@ def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:
     is_in_order = names == [*[""] * names.count(""), *dict.fromkeys(filter(None, names))]
     if bool(function) != bool(inputs) or not is_in_order:
         raise BadInput(
-            "a function needs one example of each argument, those by name last; an op file has its own",
+            "a function needs one example per argument, positional ones first; an op file has its own inputs",
             received=" ".join([text, *(f"--input {one!r}" for one in inputs)]),
             hint="give --input once for each argument of a function, or --input NAME=...: a Python expression with np "
             'and rng, or a .npy file; for example --input "np.zeros((480, 640, 3), np.uint8)"',

@@ -72,7 +72,7 @@ def why_unloadable() -> dict[str, str | None] | None:
     return None
 
 
-def load_components() -> dict[str, Variant]:
+def load_parts() -> dict[str, Variant]:
     """Return every part by name: cost components in alphabetical order, then A/A controls of variants."""
     twins = [name + CONTROL_SUFFIX for name, variant in load_variants().items() if variant.is_callback]
     return {name: load_variant(name) for name in (*COST_COMPONENTS, *twins)}

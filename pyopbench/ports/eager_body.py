@@ -76,7 +76,7 @@ def without_conversions(extracted: Extracted, module: types.ModuleType) -> tuple
     """Return a module, and the same loaded, in which a body on arrays makes no tensors: `tf.cast(x, tf.float32)`."""
     if getattr(module, "np", np) is not np:
         place = place_of_user((extracted.path, 1))
-        raise CannotPort("`np` has to be NumPy in its file", fix="import NumPy as `np`", place=place)
+        raise CannotPort("this file uses the name `np` for something else", fix="import NumPy as `np`", place=place)
     tree = read_source(extracted.path).tree
     tree = _Conversions(tree, vars(module)).visit(copy.deepcopy(tree))
     text, places = unparsed([(one, extracted.path) for one in tree.body])

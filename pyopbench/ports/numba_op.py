@@ -107,7 +107,7 @@ def put_outputs(context, status, returned, outputs):
 def _put_outputs(context, status, returned, outputs):
     def put_first(context, status, returned, outputs):
         place, dtype, code = outputs[0]
-        # Neither function copies what fits; the second one makes one axis of none.
+        # Neither call copies an array that is already right; `ascontiguousarray` turns a scalar into shape (1,).
         array = np.ascontiguousarray(np.asarray(np.asarray(returned[0]), dtype))
         block, release = hold_memory(array)
         if block == 0:

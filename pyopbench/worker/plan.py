@@ -36,9 +36,9 @@ class Plan:
 BODIES = ("numpy", "tensor", "python", "kernel")
 """The bodies that an op may bring, by the names of its fields."""
 
-CASES_PER_CONTROL = 20
-"""Callbacks of which one is measured a second time: they take longest in their groups, and this keeps controls below
-5% of the time."""
+CASES_PER_TWIN = 20
+"""One callback in this many also gets an A/A control. Callbacks take longest in their groups, and at this rate controls
+take less than 5% of the time."""
 
 WHOLE_DIRECTIONS = ("forward", "forward_backward")
 """Inside a graph, and in several threads at once, no clock parts backward from forward."""
@@ -48,7 +48,7 @@ WHOLE_MODES = {
 }
 
 
-def plan_components(
+def plan_parts(
     cases: Sequence[Case], variants: Mapping[str, Variant], parts: Mapping[str, Variant]
 ) -> tuple[Case, ...]:
     """Return what is measured next to `cases`, each once: cost components and A/A controls of callbacks.
@@ -73,14 +73,14 @@ def plan_components(
         if part.role == "body_alone" and part.body == variants[case.variant].body
     ]
     on_cpu = [case for case in cases if variants[case.variant].is_callback and case.placement != GPU]
-    controls = _controls(on_cpu, parts)
+    controls = _twins(on_cpu, parts)
     return tuple(dict.fromkeys((*empty, *bodies, *controls)))
 
 
-def _controls(callbacks: Sequence[Case], parts: Mapping[str, Variant]) -> Iterator[Case]:
+def _twins(callbacks: Sequence[Case], parts: Mapping[str, Variant]) -> Iterator[Case]:
     """Yield the controls of a few callbacks that are drawn from all, the same for the same plan."""
     there = [case for case in callbacks if case.variant + CONTROL_SUFFIX in parts and case.mode != "eager"]
-    drawn = random.Random("/".join(case.id for case in there)).sample(there, len(there) // CASES_PER_CONTROL)
+    drawn = random.Random("/".join(case.id for case in there)).sample(there, len(there) // CASES_PER_TWIN)
     yield from (replace(case, variant=case.variant + CONTROL_SUFFIX) for case in drawn)
 
 

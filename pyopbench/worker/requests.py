@@ -36,8 +36,8 @@ from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of
 from pyopbench.ops.load import (
     describe,
     describe_variants,
-    load_components,
     load_ops,
+    load_parts,
     load_variant,
     load_variants,
     why_unloadable,
@@ -52,7 +52,7 @@ from pyopbench.worker import environment, require
 from pyopbench.worker.copies import count_copies, measure_copies, open_device
 from pyopbench.worker.group import Emit, WarmGroups
 from pyopbench.worker.pipeline.measure import describe_pipelines
-from pyopbench.worker.plan import make_plan, plan_components
+from pyopbench.worker.plan import make_plan, plan_parts
 from pyopbench.worker.prepare.prepare import OutOfMemory, prepare
 from pyopbench.worker.values import compare_values
 
@@ -125,8 +125,8 @@ def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     if request["compile"]:
         _compile_ahead(axes, ops, variants, emit)
     made = make_plan(axes, ops, variants)
-    parts = load_components() if axes.parts else {EMPTY: load_variant(EMPTY)}
-    components = plan_components(made.cases, variants, parts)
+    parts = load_parts() if axes.parts else {EMPTY: load_variant(EMPTY)}
+    components = plan_parts(made.cases, variants, parts)
     return {
         "cases": [case.id for case in (*made.cases, *components)],
         "skips": [dataclasses.asdict(skip) for skip in made.skips],

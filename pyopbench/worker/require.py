@@ -182,9 +182,7 @@ def call_elsewhere(subject: Subject, function: Callable[..., Any], *arguments: A
         is_done, result = work.result(PEER_SECONDS)
     except (BrokenProcessPool, TimeoutError) as error:
         _peer.cache_clear()
-        raise Raised(
-            f"the other process ended, or was silent for {PEER_SECONDS:g} s: {type(error).__name__}"
-        ) from error
+        raise Raised(f"the other process ended, or was silent for too long: {type(error).__name__}") from error
     if not is_done:
         raise Raised(result)
     return result
@@ -193,7 +191,11 @@ def call_elsewhere(subject: Subject, function: Callable[..., Any], *arguments: A
 @cache
 def _peer(_name: str) -> ProcessPoolExecutor:
     peer = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), import_tensorflow)
-    peer.submit(os.getpid).result(PEER_START_SECONDS)
+    try:
+        peer.submit(os.getpid).result(PEER_START_SECONDS)
+    except TimeoutError:
+        peer.shutdown(wait=False, cancel_futures=True)
+        raise
     return peer
 
 

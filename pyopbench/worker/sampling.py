@@ -84,9 +84,7 @@ class Stretch:
     """How much longer a block is to last than it takes; for controls."""
 
     share: float = 0.0  # of what the block costs, by which it is longer (0.05 is 5%)
-    empty_graph_seconds: float = (
-        0.0  # of the block that are no cost: in mode node those of as many calls of the empty graph
-    )
+    empty_graph_seconds: float = 0.0  # in mode node, of as many calls of the empty graph: they are no cost
 
 
 NO_STRETCH = Stretch()

@@ -213,6 +213,21 @@ def test_ports_that_do_not_make_the_program_faster_are_taken_back(world: World, 
     assert not (world.root / "out" / PATCH).exists()
 
 
+def test_a_program_that_was_not_observed_is_an_error(world: World) -> None:
+    run = world.run
+    world.run = lambda *given: replace(run(*given), samples=[])  # type: ignore[method-assign]
+    with pytest.raises(NothingMeasured) as caught:
+        world.advise()
+    assert "train.py" in str(caught.value.received)
+
+
+def test_runs_that_are_ended_by_their_time_without_steps_are_not_compared(world: World) -> None:
+    world.elements, world.ended = 1, "seconds"
+    advice = world.advise()
+    assert set(answers(advice).values()) == {"leave"}
+    assert len(world.ran) == 1, "the recording alone"
+
+
 def test_a_program_that_fails_is_an_error_with_its_last_words(world: World) -> None:
     world.code = lambda ports: 1
     with pytest.raises(NothingMeasured) as caught:

@@ -158,5 +158,5 @@ def test_an_op_is_named_as_on_the_command_line(tmp_path: Path) -> None:
     assert op_in_words("sinh", None, tmp_path) == ("sinh", [])
     with refused("not an op"):
         targets(3, None, tmp_path)
-    with refused("a function needs one example of each argument, those by name last; an op file has its own"):
+    with refused("a function needs one example per argument, positional ones first; an op file has its own inputs"):
         targets(places.line_of, None, tmp_path)

@@ -166,6 +166,15 @@ def test_a_run_whose_op_has_gone_is_not_resumed(tmp_path: Path) -> None:
     assert refused.value.received == "'my_op'"
 
 
+def test_a_run_of_controls_is_not_resumed(tmp_path: Path) -> None:
+    case = stored.case("native")
+    content = stored.run([case], settings={**stored.SETTINGS, "pairs": {case: case}})
+    stored.write(tmp_path / "run", content, [])
+    with pytest.raises(BadInput) as refused:
+        stored_run.require_resumable(open_run(tmp_path / "run").measured[0], NO_OWN_OPS)
+    assert refused.value.hint == "pyopbench certify starts again"
+
+
 def test_a_run_with_an_own_op_is_continued_by_naming_it_again(tmp_path: Path) -> None:
     """Nothing that the folder holds is run: the op comes from the command line, and has to be the same one."""
     file = tmp_path / "mine.py"

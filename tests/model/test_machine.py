@@ -1,4 +1,4 @@
-"""A machine has a name in results, which reveals nothing about it, and cores that may be used."""
+"""Results record a machine name that reveals nothing about the machine, and the cores that may be used."""
 
 from __future__ import annotations
 

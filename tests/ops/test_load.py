@@ -55,7 +55,7 @@ def test_a_table_of_the_users_defines_several_ops(outside: Path) -> None:
 
 
 def test_cost_components_are_what_they_are_called() -> None:
-    assert [part.name for part in load.load_components().values()] == list(load.load_components())
+    assert [part.name for part in load.load_parts().values()] == list(load.load_parts())
 
 
 # Inputs

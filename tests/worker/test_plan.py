@@ -13,8 +13,8 @@ import tensorflow as tf
 from pyopbench.model.case import DIRECTIONS, Axes, Case
 from pyopbench.model.op import Op, Own
 from pyopbench.model.variant import Variant
-from pyopbench.ops.load import load_components, load_ops, load_variants
-from pyopbench.worker.plan import make_plan, plan_components
+from pyopbench.ops.load import load_ops, load_parts, load_variants
+from pyopbench.worker.plan import make_plan, plan_parts
 from small_ops import square
 
 ONE = Axes(sizes=(3,), directions=("backward",), modes=("call",))
@@ -193,7 +193,7 @@ def test_the_usual_mechanism_gives_way_to_the_next_where_it_cannot_be() -> None:
 
 def beside(variants: dict[str, Variant], axes: Axes) -> set[str]:
     plan = make_plan(axes, {"made": square()}, variants)
-    found = plan_components(plan.cases, variants, load_components())
+    found = plan_parts(plan.cases, variants, load_parts())
     assert len(set(found)) == len(found)
     return {f"{case.op}/{case.variant}/{case.size}" for case in found}
 
@@ -250,7 +250,7 @@ def test_what_is_measured_on_a_gpu_is_measured_on_the_cpu_beside_it(variants: di
 
 def node_beside(variants: dict[str, Variant], parts: dict[str, Variant], *names: str) -> list[str]:
     plan = make_plan(Axes(variants=names, sizes=(3,)), {"made": square()}, variants)
-    return [case.id for case in plan_components(plan.cases, variants, parts)]
+    return [case.id for case in plan_parts(plan.cases, variants, parts)]
 
 
 EMPTY_GRAPHS = [

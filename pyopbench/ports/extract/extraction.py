@@ -127,7 +127,7 @@ class Extraction:
         item = self._callable(function, wanted, None, arguments)
         if item is None:
             item = self._partial(functools.partial(function), wanted, None, arguments)
-        else:
+        elif all(item not in items_in(one.node) for one in self._items.values()):  # else it has other calls, too
             name_arguments(item, arguments)
         self.roots.append(item)
 

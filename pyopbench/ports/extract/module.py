@@ -122,9 +122,10 @@ def name_arguments(item: Item, count: int) -> None:
     missing = count - len([*arguments.posonlyargs, *arguments.args])
     uses = [one for one in ast.walk(node) if isinstance(one, ast.Name) and one.id == name]
     is_hidden = any(isinstance(one, ast.arg) and one.arg == name for one in {*ast.walk(node)} - {arguments.vararg})
-    if missing <= 0 or is_hidden or any(not isinstance(one.ctx, ast.Load) for one in uses):
+    taken = {getattr(one, "id", getattr(one, "arg", "")) for one in ast.walk(node)}
+    is_recursive = node.name in taken
+    if missing <= 0 or is_hidden or is_recursive or any(not isinstance(one.ctx, ast.Load) for one in uses):
         return
-    taken = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
     names = [unused_name(f"{name}_{number}", taken) for number in range(1, missing + 1)]
     arguments.args, arguments.vararg = [*arguments.args, *map(ast.arg, names)], None
     tuples: list[ast.expr] = [ast.Tuple([ast.Name(each, ast.Load()) for each in names], ast.Load()) for _ in uses]

@@ -58,10 +58,10 @@ def _is_one(axis: ast.expr) -> bool:
 # Reductions that keep an axis, or go along one, and functions of vectors along an axis.
 
 ALONG = {"sum", "argmax", "argmin"}
-"""Those that Numba takes with an axis."""
+"""Reductions that Numba supports with an `axis`."""
 
 STEPWISE = {"max", "min", "amax", "amin", "sum", "prod", "any", "all", "mean", "nanmax", "nanmin", "nansum"}
-"""Those that several axes may be taken one after another of."""
+"""Reductions that give the same result along several axes at once and along one axis after another."""
 
 REDUCTIONS = {*ALONG, *STEPWISE, "std", "var", "median", "nanmean", "nanmedian", "nanstd", "nanvar", "ptp"}
 
@@ -97,7 +97,7 @@ def _reduced_to_one(name: str, array: ast.expr, names: Names, *, has_axis: bool)
 
 
 def _axes(axis: ast.expr) -> list[ast.expr]:
-    """Return axes in an order in which each keeps its number; none where there is no such order."""
+    """Return axes in an order in which reducing one does not renumber the next; empty if there is no such order."""
     try:
         value: Any = ast.literal_eval(axis)
     except ValueError:
@@ -160,7 +160,7 @@ def _pad(names: Names, array: ast.expr, pad_width: ast.expr, mode: ast.expr = CO
 def _histogram(
     names: Names, a: ast.expr, bins: ast.expr, range: ast.expr = NONE, *, weights: ast.expr | None = None
 ) -> Any:
-    """Return counts by comparison with the edges, as NumPy has them in the end; Numba's own rounds otherwise."""
+    """Return counts from comparing values with the bin edges, as NumPy does; Numba's `histogram` rounds differently."""
     if not names.are(bins, PYTHON):
         return None
     if isinstance(range, ast.Tuple | ast.List):
@@ -267,7 +267,7 @@ def _einsum(names: Names, subscripts: ast.expr, *operands: ast.expr) -> Any:
 
 
 def _reshape(names: Names, a: ast.expr, *shape: ast.expr) -> Any:
-    """Return `reshape` of what Numba may take for out of order: only what is so is copied."""
+    """Return a `reshape` that copies arrays that are not contiguous, because Numba refuses to reshape those."""
     if not shape or not names.are(a, ARRAY) or isinstance(a, ast.BinOp | ast.UnaryOp | ast.Compare):
         return None
     return tree("np.ascontiguousarray(X).reshape(*SHAPE)", X=a, SHAPE=list(shape))

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pyopbench.ports.for_numba
 from pyopbench.model.syntax import every_name, read_source
-from pyopbench.ports.functions import basics, order, sums
+from pyopbench.ports.functions import basics, numerics, order
 
-ON_TENSORS = tuple(str(one.__file__) for one in (basics, order, sums))
+ON_TENSORS = tuple(str(one.__file__) for one in (basics, numerics, order))
 """Files of functions on tensors, in the order of their definitions in a port."""
 
 FOR_NUMBA = (str(Path(pyopbench.ports.for_numba.__path__[0]) / "helpers.py"),)

@@ -212,7 +212,7 @@ def loop_over(
 def {name}({", ".join(inputs)}):
     """Return what the body returns for each example of a batch."""
     if not len({inputs[0]}):
-        raise ValueError("a batch without examples")
+        raise ValueError("the batch has no examples")
     {", ".join(results)}{comma} = {body}({", ".join(f"{one}[0]" for one in inputs)})
 {made}    for example in range(1, len({inputs[0]})):
         {", ".join(results)}{comma} = {body}({", ".join(f"{one}[example]" for one in inputs)})

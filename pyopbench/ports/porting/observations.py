@@ -20,12 +20,12 @@ class Seen:
 
     kind: str
     dtype: str = ""
-    """NumPy's name of it, of tensors and arrays; of a sequence that of its items if they are of one."""
+    """NumPy's name for the dtype of a tensor, an array, or the items of a sequence that all have the same one."""
     rank: int = 0
     weak: type | None = None
-    """The type of Python's number that it stands for."""
+    """The type of the Python number that this value represents, if any."""
     shape: tuple[int | None, ...] = ()
-    """Of a tensor, with None for what only the graph knows."""
+    """Shape of a tensor; None for sizes that are known only when the graph runs."""
     holds_tensors: bool = False
     is_negative: bool = False
     """Is an element of an array or number below 0?"""

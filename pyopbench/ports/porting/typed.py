@@ -254,7 +254,7 @@ def write_list(code: Any, target: ast.expr, value: ast.expr) -> str:
     if not isinstance(value, ast.List):
         raise code.refusal(value)
     if code.is_compiled:  # in TensorFlow 2.21
-        raise code.refusal(value, "compiled by XLA, a list that grows in a loop stays empty")
+        raise code.refusal(value, "XLA would leave a list that grows in a loop empty")
     dtype, shape = _element(code, target.id)
     options = f"size={len(value.elts)}, dynamic_size=True, clear_after_read=False, element_shape={shape}"
     options += ", infer_shape=False" if None in shape else ""

@@ -158,9 +158,9 @@ def attribute(value: Any, name: str) -> Any:
 
 
 def operated(function: Any, *given: Any) -> Any:
-    """Return what an operator makes of values; of numbers without arrays as Python does, whatever they depend on.
+    """Return the result of an operator; numbers without arrays are computed by Python's rules, even if watched.
 
-    `float * np.float64` is NumPy's number, and `bool & bool` a truth value, and not so for the subclasses above.
+    In Python, `float * np.float64` is a NumPy number and `bool & bool` a bool. The subclasses above would change that.
     """
     if any(isinstance(one, WatchedArray) for one in given):
         return function(*given)

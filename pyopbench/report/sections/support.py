@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyopbench.judge.ports import attempts_of, port_path, working_ports
 from pyopbench.judge.requirements import remarks
 from pyopbench.model import formatting
+from pyopbench.model.errors import LONGEST_REASON
 from pyopbench.report.sections import Block, Bullets, Cell, Code, Paragraph, Table, Tone
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ COLUMNS = ("op", "port", "saves (at least), or why not")
 MOST_CHARACTERS = 48
 """Of an outcome in a terminal of 80 columns, behind the names of an op and a port."""
 MOST_OF_NAME = 20
-MOST_REASON = 300
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
@@ -33,7 +33,8 @@ def build(judgement: Judgement) -> Sequence[Block]:
     if attempts:
         tones: dict[bool, Tone] = {True: "good", False: "warn"}
         rows = tuple(
-            (one.op, one.variant, Cell(one.text(MOST_REASON), tones[one.works and not one.reason])) for one in attempts
+            (one.op, one.variant, Cell(one.text(LONGEST_REASON), tones[one.works and not one.reason]))
+            for one in attempts
         )
         blocks += [Paragraph(INTRO), Table(COLUMNS, rows, "Ports that were tried", headings=2)]
         tried = {(one.op, one.variant) for one in attempts}

@@ -293,6 +293,8 @@ def test_what_is_beside_numpy_is_not_the_users_whatever_the_folder_is_called(tmp
         ("def mine(a, *rest, scale=2):\n    return total(a, *rest, scale=scale)", "def mine(a, rest_1, *, scale=2):"),
         ("def mine(*x):\n    x_1 = 2\n    return total(*x, scale=x_1)", "def mine(x_1_, x_2):"),
         ("def mine(*x):\n    x = x[::-1]\n    return total(*x)", "def mine(*x):"),
+        ("def mine(*x):\n    return x[0] if len(x) == 1 else total(x[0], mine(*x[1:]))", "def mine(*x):"),
+        ("def mine(x_1, *x):\n    return total(x_1, x[0])", "def mine(x_1, x_1_):"),
     ],
 )
 def test_any_number_of_arguments_becomes_as_many_names_as_are_given(source: str, head: str, tmp_path: Path) -> None:

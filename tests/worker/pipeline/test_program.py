@@ -251,3 +251,20 @@ def test_nothing_is_watched_any_more_when_the_dataset_is_made(tmp_path: Path) ->
 def test_a_program_that_fails_or_has_not_one_stage_of_the_function_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadInput):
         context_of(tmp_path, "refused", text)
+
+
+def test_what_is_ahead_of_the_stage_and_a_long_prefetch_are_not_counted(tmp_path: Path) -> None:
+    text = PLAIN.replace(".map(called)", ".prefetch(50).batch(2).unbatch().map(called)").replace(
+        "tf.data.AUTOTUNE", "100"
+    )
+    program = context_of(tmp_path, "ahead", text).program
+    assert program is not None
+    assert program.step_elements == 4
+    assert program.build(None)[1] < 10
+
+
+def test_a_stage_that_may_give_another_order_is_not_compared_by_value(tmp_path: Path) -> None:
+    text = PLAIN.replace("map(called)", "map(called, num_parallel_calls=2, deterministic=False)")
+    program = context_of(tmp_path, "unordered", text).program
+    assert program is not None
+    assert not program.is_repeatable

@@ -47,7 +47,7 @@ def np_bincount(x, weights=None, minlength=0):
     highest = tf.reduce_max(tf.concat([x, tf.constant([-1], tf.int64)], 0))
     count = tf.maximum(highest + 1, tf.cast(minlength, tf.int64))
     amounts = tf.ones_like(x) if weights is None else weights
-    with tf.control_dependencies([tf.debugging.assert_non_negative(x, "bincount of a negative number")]):
+    with tf.control_dependencies([tf.debugging.assert_non_negative(x, "bincount needs non-negative numbers")]):
         return tf.math.unsorted_segment_sum(amounts, x, count)
 
 
@@ -72,7 +72,7 @@ def np_bin_edges(x, bins, limits):
 
 @helper("np.histogram", a="own", weights="own")
 def np_histogram(a, bins=10, range=None, *, weights=None):
-    """Return how many elements are in each bin, and the edges of the bins: those given, or of as many of one width."""
+    """Return counts per bin and the bin edges: `bins` itself if it is an array, else `bins` bins of equal width."""
     if not np.ndim(bins) and not isinstance(bins, (int, np.integer)):
         raise NotImplementedError(f"is not supported for bins={bins!r}")
     x = tf.reshape(tf.cast(a, tf.uint8) if a.dtype == tf.bool else a, [-1])
