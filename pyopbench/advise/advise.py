@@ -124,7 +124,7 @@ def _record(
         callback = replace(callback, was_ended=bool(run.ended))  # noqa: PLW2901
         most = callback.most_saved(step)
         rows.append(CallbackAdvice(callback, most, answer_by_recording(callback, most, options.minimum_effect)))
-    advice = Advice(program, attempt.folder, step, rows, _coverage(step, run), options.budget_seconds, ended=run.ended)
+    advice = Advice(program, attempt.folder, step, rows, _coverage(step, run), options, ended=run.ended)
     _say_recorded(listener, advice)
     return attempt, advice, run
 

@@ -85,9 +85,9 @@ class Candidate:
         return "port" if self.replaced_by in (*PORTS, GRAPH_BODY) else "arrange"
 
     @property
-    def effort(self) -> int:
-        """The rank of the work that it takes."""
-        return EFFORTS.get(self.replaced_by, LARGEST_EFFORT)
+    def rank(self) -> tuple[bool, int]:
+        """Its place among the changes to try: the least work first, and last what is slower than the callback alone."""
+        return self.saved is not None and self.saved < 0, EFFORTS.get(self.replaced_by, LARGEST_EFFORT)
 
 
 def variant_text(variant: str) -> str:
@@ -187,7 +187,7 @@ def most_saved(callback: Callback, step: Step, candidate: Candidate, seconds_alo
 def cheapest_first(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     """Return the candidates to try: those that save most alone and those that were not measured, the cheapest first."""
     best = sorted(candidates, key=lambda one: -1.0 if one.saved is None else -one.saved)[:MOST_TRIED]
-    return tuple(sorted(best, key=lambda one: one.effort))
+    return tuple(sorted(best, key=lambda one: one.rank))
 
 
 @dataclass(frozen=True)

@@ -206,7 +206,7 @@ class Advice:
     step: Step
     rows: list[CallbackAdvice]
     recorded: str = ""
-    budget_seconds: float = 0.0
+    options: Options = Options()
     realised: Realised | None = None
     withdrawn: list[Withdrawn] = field(default_factory=list)
     patch: Path | None = None

@@ -73,14 +73,13 @@ class Stage(Struct, frozen=True):
     Attributes:
         file, line: of the call.
         parallel: its `num_parallel_calls`: 1 for none, `AUTOTUNE`, or a number.
-        function, function_line: the name of the mapped function, and the line at which its definition begins.
+        end: the line and the column (in bytes) at which the call ends in the file; None before Python 3.11.
     """
 
     file: str
     line: int
     parallel: int
-    function: str
-    function_line: int
+    end: tuple[int, int] | None = None
 
 
 class KeptCall(Struct):

@@ -144,20 +144,11 @@ def _found_map(tree: ast.Module, stage: Stage) -> ast.Call:
         and one.func.attr == "map"
         and one.lineno <= stage.line <= (one.end_lineno or 0)
     ]
-    if len(here) > 1:  # in a chain: the one with that function
-        here = [one for one in here if _maps(one, stage)]
+    if len(here) > 1:
+        here = [one for one in here if (one.end_lineno, one.end_col_offset) == stage.end]
     if len(here) != 1:
         raise CannotPlace("the line of its `Dataset.map` must contain that call, and no other one")
     return here[0]
-
-
-def _maps(call: ast.Call, stage: Stage) -> bool:
-    named = {one.arg: one.value for one in call.keywords}
-    function = named.get("map_func") or next(iter(call.args), None)
-    if isinstance(function, ast.Lambda):
-        return stage.function == "<lambda>" and function.lineno == stage.function_line
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
-    return bool(name == stage.function)
 
 
 def _parallel_edit(file: Source, call: ast.Call, calls: str) -> Replacement:

@@ -15,6 +15,7 @@ from pyopbench.advise.answers import Obstacle, variant_text
 from pyopbench.advise.attempt import Advice, CallbackAdvice
 from pyopbench.advise.turns import Realised
 from pyopbench.model import formatting
+from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.files import write_atomically
 from pyopbench.report import page
 from pyopbench.report.sections import Code, Paragraph, Table
@@ -159,8 +160,12 @@ def commands(advice: Advice) -> list[str]:
         # git looks for the patch from the folder that -C names.
         return [f"git -C {shlex.quote(str(advice.program.root))} apply {shlex.quote(os.path.abspath(advice.patch))}"]
     if advice.lacked_time:
-        budget = f"{math.ceil(MORE_BUDGET * advice.budget_seconds)}s"
-        return [f"pyopbench advise --budget {budget} -- {shlex.join(advice.program.command)}"]
+        asked = advice.options
+        words = ["--budget", f"{math.ceil(MORE_BUDGET * asked.budget_seconds)}s"]
+        words += [] if asked.steps is None else ["--steps", str(asked.steps)]
+        words += [] if asked.seconds is None else ["--seconds", f"{asked.seconds:g}s"]
+        words += [] if asked.minimum_effect == MINIMUM_EFFECT else ["--min-effect", f"{100 * asked.minimum_effect:g}%"]
+        return [shlex.join(["pyopbench", "advise", *words, "--", *advice.program.command])]
     return []
 
 

@@ -47,7 +47,7 @@ class Trial:
     """The state of the runs.
 
     Attributes:
-        run_seconds: the longest run so far that did not fail; that of the recording before there is one.
+        run_seconds: the longest usual run so far that did not fail; that of the recording before there is one.
         once: the changes of a callback that ran once without a fault, each with the seconds of a step, the best first.
         seconds: of a step with the change of a callback that is in place.
         compiled: file names and variants of the ports that Numba has compiled.
@@ -93,7 +93,7 @@ def try_changes(attempt: Attempt, advice: Advice, recording: Run) -> None:
             row.answer = row.answer.left(why, "not_measured")
         return
     trial = Trial(attempt, advice, recording, recording.seconds)
-    candidates.sort(key=lambda one: one[1].effort)
+    candidates.sort(key=lambda one: one[1].rank)
     if len(candidates) == 1 or not trial.has_time(2 * LEAST_TURNS + 3):
         _take_cheapest(trial, candidates)
     else:
@@ -132,14 +132,18 @@ def _take_cheapest(trial: Trial, candidates: Sequence[tuple[CallbackAdvice, Cand
 
 
 def _run_each_once(trial: Trial, candidates: Sequence[tuple[CallbackAdvice, Candidate]]) -> None:
-    """Run the original program once, and once with each change, while time is left for the comparison in pairs."""
+    """Run the original program once, and once with each change, while time is left for the comparison in pairs.
+
+    The only change that is left goes into the pairs at once.
+    """
     trial.attempt.listener.say(
         f"running the program once as it is, and with each of {formatting.count(len(candidates), 'change')}, for about "
         f"{formatting.duration(trial.recording.seconds)} each"
     )
     original = _run(trial, "as it is", {})
     for place, (row, candidate) in enumerate(candidates):
-        if not trial.has_time(2 * LEAST_TURNS + 1):
+        is_last = place == len(candidates) - 1 and not trial.once
+        if is_last or not trial.has_time(2 * LEAST_TURNS + 1):
             _take_cheapest(trial, candidates[place:])
             break
         answer = _write(trial, row, candidate)
@@ -147,7 +151,7 @@ def _run_each_once(trial: Trial, candidates: Sequence[tuple[CallbackAdvice, Cand
             continue
         change = changed_files(trial, {row: answer})
         _compile(trial, [answer], change)
-        run = _run(trial, f"with one change, {_title(row, candidate.variant)}", change)
+        run = _run(trial, f"with one change, {_title(row, candidate.variant)}", change, is_usual=False)
         before = [trial.recording, original]
         found = turns.differences(before, [run]) if run.code or not row.callback.seed_with else []
         seconds = turns.seconds_of(run, run.elements) if not run.code else 0.0
@@ -256,7 +260,8 @@ def is_enough(before: Sequence[Run], after: Sequence[Run], minimum_effect: float
     return turns.is_clear(before, after) or (has_usual and turns.estimate_saving(before, after).saved < minimum_effect)
 
 
-def _run(trial: Trial, said: str, change: Mapping[str, bytes], shift: int = 0, *, is_timed: bool = True) -> Run:
+def _run(trial: Trial, said: str, change: Mapping[str, bytes], shift: int = 0, *, is_usual: bool = True) -> Run:
+    """Run a copy of the program; other runs are expected to take as long if this one `is_usual`."""
     attempt = trial.attempt
     begun, parts = attempt.tools.clock(), attempt.folder / TURNS / "run"
     # As many steps as were recorded, and more time, because a port may take long to compile.
@@ -265,7 +270,7 @@ def _run(trial: Trial, said: str, change: Mapping[str, bytes], shift: int = 0, *
     doing = f"running the program {said}, about {formatting.duration(trial.run_seconds)}"
     run, _ = attempt.run_copy(parts, asked, change, doing)
     shutil.rmtree(parts, ignore_errors=True)
-    if is_timed and not run.code:
+    if is_usual and not run.code:
         # The recording, which has other work to do, is only a first estimate.
         earlier = trial.run_seconds if trial.has_run else 0.0
         trial.run_seconds = max(earlier, run.seconds, attempt.tools.clock() - begun)
@@ -280,7 +285,7 @@ def _compile(trial: Trial, answers: Sequence[Answer], change: Mapping[str, bytes
     ports = {(answer.port, answer.variant) for answer in answers if "numba_op" in answer.variant} - trial.compiled
     if ports:
         trial.compiled |= ports
-        _run(trial, "with Numba compiling the port, which is not timed", change, is_timed=False)
+        _run(trial, "with Numba compiling the port, which is not timed", change, is_usual=False)
 
 
 def _accept(trial: Trial, answers: Mapping[CallbackAdvice, Answer], change: Mapping[str, bytes]) -> None:

@@ -16,27 +16,23 @@ from pyopbench.find.values import ValueFlow
 CALLBACKS = {
     "py_function": "py_function",
     "eager_py_func": "py_function",
-    "EagerPyFunc": "py_function",
     "numpy_function": "numpy_function",
     "py_func": "py_func",
     "py_func_common": "py_func",
-    "py_func_stateless": "py_func",
-    "PyFunc": "py_func",
-    "PyFuncStateless": "py_func",
 }
 """The last name of each function that makes a callback, in TensorFlow's public and inner modules, and its kind.
 
-Read in tensorflow/python/ops/script_ops.py and gen_script_ops.py of 2.21; `contrib.eager.py_func` was py_function's
+Read in tensorflow/python/ops/script_ops.py of 2.21; `contrib.eager.py_func` was py_function's
 name in TensorFlow 1.
 """
 
-TENSORFLOW_NAMES = re.compile(r"_?(tf|tensorflow)(_compat)?(_?v?\d)?|script_ops|raw_ops")
+TENSORFLOW_NAMES = re.compile(r"_?(tf|tensorflow)(_compat)?(_?v?\d)?|script_ops")
 """Names that people give TensorFlow, for a file that got it from another module."""
 
 DISTINCT = {"py_function", "numpy_function"}
 """Names that mean TensorFlow's wherever they come from; Numba's functions have a `py_func` as well."""
 
-WORD = re.compile(rb"py_func|numpy_function|PyFunc")
+WORD = re.compile(rb"py_func|numpy_function")
 """What every file that calls one of `CALLBACKS` holds, so that no other one has to be searched."""
 
 

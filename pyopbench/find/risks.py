@@ -121,8 +121,6 @@ def find_risks(
 
 
 def _is_stateless(call: ast.Call) -> bool:
-    if getattr(call.func, "attr", getattr(call.func, "id", "")) in {"py_func_stateless", "PyFuncStateless"}:
-        return True
     values = [keyword.value for keyword in call.keywords if keyword.arg == "stateful"] + call.args[3:4]
     return any(isinstance(value, ast.Constant) and value.value is False for value in values)
 
@@ -132,13 +130,11 @@ TOUT = 2
 
 
 def _has_no_outputs(source: ProgramSource, call: ast.Call) -> bool:
-    """Does a callback return nothing? Its dtypes are an empty list then, or None for py_function."""
+    """Does a callback return nothing? Its dtypes are an empty list then."""
     place = TOUT + (source.path(call.func) == "functools.partial")
     named = [keyword.value for keyword in call.keywords if keyword.arg == "Tout"]
     dtypes = next(iter([*named, *call.args[place : place + 1]]), None)
-    if isinstance(dtypes, ast.List | ast.Tuple):
-        return not dtypes.elts
-    return isinstance(dtypes, ast.Constant) and dtypes.value is None
+    return isinstance(dtypes, ast.List | ast.Tuple) and not dtypes.elts
 
 
 SHAPING = {"set_shape": "", "ensure_shape": "x", "reshape": "tensor"}

@@ -47,7 +47,7 @@ class World:
 
     Attributes:
         seconds: of a step by the ports that are in place: `first`, `second`, with the variant unless it is traced.
-        loss, code: likewise.
+        took, loss, code: likewise; `took` is the seconds of a whole run.
         variants: the candidates of each callback, the best first.
         elements: that the program takes from its input.
         refused: variants that cannot be written.
@@ -58,6 +58,7 @@ class World:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.seconds: Callable[[frozenset[str]], float] = lambda ports: STEP_SECONDS * 0.5 ** len(ports)
+        self.took: Callable[[frozenset[str]], float] = lambda ports: 10.0
         self.loss: Callable[[frozenset[str]], float] = lambda ports: 0.5
         self.code: Callable[[frozenset[str]], int] = lambda ports: 0
         self.share: Mapping[str, float] = {"first": 0.4, "second": 0.3}
@@ -83,7 +84,7 @@ class World:
         )
         self.ran.append(ports)
         self.asked.append(asked)
-        self.now += 10.0
+        self.now += self.took(ports)
         parts.mkdir(parents=True)
         if asked.counts:
             self.write_counts(copy, parts)
@@ -393,12 +394,22 @@ def test_changes_for_which_no_time_is_left_are_named_with_the_command_that_tries
     world.share = {"first": 0.4, "second": 0.005}
     world.variants["first"] = ("traced", "numba_op")
     world.seconds = by_port(first=0.99)
-    advice = world.advise(budget_seconds=75.0)
+    advice = world.advise(budget_seconds=75.0, steps=90, minimum_effect=0.005)
     assert advice.untried == ["train.py:3 first: port to numba_op"]
     assert advice.patch is None
     assert any("numba_op" in one for one in reasons(advice))
     assert "--budget" in headline(advice)
-    assert "--budget 150s" in commands(advice)[0]
+    assert "advise --budget 150s --steps 90 --min-effect 0.5% --" in commands(advice)[0]
+
+
+def test_a_change_that_is_much_slower_leaves_the_time_for_the_others(world: World) -> None:
+    world.share = {"first": 0.4, "second": 0.005}
+    world.variants["first"] = ("traced", "numba_op")
+    world.seconds = by_port(first=3.0, first_numba_op=0.5)
+    world.took = lambda ports: 30.0 if "first" in ports else 10.0
+    advice = world.advise(budget_seconds=112.0)
+    assert (changes(advice), advice.realised is not None) == (["numba_op", ""], True)
+    assert [one.variant for one in advice.withdrawn] == ["traced"]
 
 
 def test_a_callback_is_measured_although_the_runs_that_compare_may_not_fit(world: World) -> None:

@@ -30,7 +30,7 @@ PORT = Arrangement("port", "port", "ds.map(traced)", AUTOTUNE, 0, "traced", 4.0)
 COMPILED = Arrangement("port", "port", "ds.map(numba_op)", AUTOTUNE, 0, "numba_op", 1.0)
 TWO = Arrangement("map", "parallel", "ds.map(f, num_parallel_calls=2)", 2, extra_effort=0.1)
 ALL = (CURRENT, PARALLEL, TWO, BATCH, POOL, COMPILED, PORT)
-STAGE = Stage("train.py", 5, 1, "parse", 3)
+STAGE = Stage("train.py", 5, 1)
 STEP = Step(0.01, 100, 0.9)
 CALLBACK = Callback("f", "train.py", 3, "numpy_function", "graph", "f", True, 3200, 0, 0.8, 0.9, stage=STAGE)
 
@@ -78,9 +78,14 @@ def test_what_is_not_measured_is_tried_beside_the_best_that_is(measured: Any) ->
     assert [one.variant for one in found] == [PARALLEL.key, BRIDGE, "numba_op", "processes"]
 
 
+def test_what_is_slower_alone_is_tried_last() -> None:
+    found = cheapest_first((Candidate("traced", -0.2), Candidate("numba_op", 0.4), Candidate(PARALLEL.key)))
+    assert [one.variant for one in found] == [PARALLEL.key, "numba_op", "traced"]
+
+
 def test_shares_are_of_the_map_that_the_program_has(measured: Any) -> None:
     """With two calls at a time already, a pool that takes 40% of a sequential map saves a third of the rest."""
-    two = replace(CALLBACK, stage=Stage("train.py", 5, 2, "parse", 3))
+    two = replace(CALLBACK, stage=Stage("train.py", 5, 2))
     answer = measured({TWO.key: 0.6, PARALLEL.key: 0.6, POOL.key: 0.4}, two)
     (pool,) = (one for one in answer.candidates if one.variant == POOL.key)
     assert pool.saved == pytest.approx(1 / 3, abs=0.03)
@@ -89,7 +94,7 @@ def test_shares_are_of_the_map_that_the_program_has(measured: Any) -> None:
 
 def test_a_map_that_a_patch_cannot_change_has_no_candidates(measured: Any) -> None:
     assert variants(measured({POOL.key: 0.1}, replace(CALLBACK, stage=None))) == []
-    elsewhere = replace(CALLBACK, stage=Stage("", 5, 1, "parse", 3))
+    elsewhere = replace(CALLBACK, stage=Stage("", 5, 1))
     answer = measured({}, elsewhere)
     assert (variants(answer), answer.obstacle) == ([], "no_port")
     in_graph = Answer("port", "", variant="port autograph")

@@ -128,7 +128,7 @@ def test_the_call_is_replaced_and_everything_around_it_stays(call: str, placemen
     assert after == source(expected, "import f_port")
 
 
-STAGE = Stage("train.py", 5, 1, "f", 0)
+STAGE = Stage("train.py", 5, 1)
 
 
 @pytest.mark.parametrize(
@@ -143,18 +143,18 @@ STAGE = Stage("train.py", 5, 1, "f", 0)
             "ds = ds.map(f, deterministic=True, num_parallel_calls=tf.data.AUTOTUNE).batch(3)",
         ),
         (
-            "ds = ds.map(g).map(self.f,).map(lambda x: x)",
-            MapChange(STAGE, -1),
-            "ds = ds.map(g).map(self.f, num_parallel_calls=tf.data.AUTOTUNE,).map(lambda x: x)",
+            "ds = ds.map(g).map(self.f,).map(self.f)",
+            MapChange(structs.replace(STAGE, end=(5, len("ds = ds.map(g).map(self.f,)"))), -1),
+            "ds = ds.map(g).map(self.f, num_parallel_calls=tf.data.AUTOTUNE,).map(self.f)",
         ),
         (
-            "ds = ds.map(lambda x: h(x)).map(f)",
-            MapChange(structs.replace(STAGE, function="<lambda>", function_line=5), -1),
-            "ds = ds.map(lambda x: h(x), num_parallel_calls=tf.data.AUTOTUNE).map(f)",
+            "ds = ds.map(lambda ö: h(ö)).map(f)",
+            MapChange(structs.replace(STAGE, end=(5, len("ds = ds.map(lambda ö: h(ö))") + 2)), -1),
+            "ds = ds.map(lambda ö: h(ö), num_parallel_calls=tf.data.AUTOTUNE).map(f)",
         ),
         (
             "ds = ds.map(\n    f  # (first)\n).map(g)",
-            MapChange(STAGE, -1),
+            MapChange(structs.replace(STAGE, end=(7, 1)), -1),
             "ds = ds.map(\n    f, num_parallel_calls=tf.data.AUTOTUNE  # (first)\n).map(g)",
         ),
     ],
@@ -165,9 +165,8 @@ def test_a_map_gets_parallel_calls_and_nothing_else_changes(call: str, change: M
 
 def test_a_pool_says_how_many_calls_and_is_called_with_a_list() -> None:
     call = "ds = ds.map(lambda a, b: tf.numpy_function(f, [a, b], tf.float32))"
-    stage = structs.replace(STAGE, function="<lambda>", function_line=5)
     for package, statement in (("", "import f_port"), ("pkg", "from . import f_port")):
-        change = MapChange(stage, 0, "f_port", package)
+        change = MapChange(STAGE, 0, "f_port", package)
         pooled = like_one(function="outputs_of", takes_list=True, package=package)
         after = replace_callbacks(source(call).encode(), [pooled], [change]).decode()
         assert after == source(

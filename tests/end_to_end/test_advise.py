@@ -100,7 +100,8 @@ def main():
     global count
     rng = np.random.default_rng(0)
     data = tf.data.Dataset.from_tensor_slices(rng.normal(size=(40, 4)).astype(np.float32))
-    data = data.map(prepare).batch(4)
+    read = prepare
+    data = data.map(read).map(tf.identity).batch(4)
     for number, x in enumerate(data):
         count = number
         print(number, *[f"{float(one):.4f}" for one in step(x)])
@@ -231,7 +232,7 @@ def test_the_patch_applies_and_the_program_computes_the_same(advice: Advice, tmp
         "    w = tf.numpy_function(counted, [z], tf.float32)",
         "    s = softened_port.softened_in_graph(z)",
         "    x = body_43_port.outputs_of([x])[0]  # a lambda",
-        "    data = data.map(prepare, num_parallel_calls=body_43_port.usual_pool().processes).batch(4)",
+        "    data = data.map(read, num_parallel_calls=body_43_port.usual_pool().processes).map(tf.identity).batch(4)",
     ):
         assert text.splitlines().count(line) == 1, text
     done = subprocess.run(

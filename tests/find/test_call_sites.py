@@ -26,7 +26,6 @@ def sites_of(code: str) -> list[CallSite]:
         ("from tensorflow.python.ops import script_ops\nscript_ops.eager_py_func(f, [x], 1)", "py_function"),
         ("from tensorflow.python.ops.script_ops import *\nnumpy_function(f, [x], 1)", "numpy_function"),
         ("tf.contrib.eager.py_func(f, [x], 1)", "py_function"),
-        ("tf.raw_ops.EagerPyFunc(input=[x], token='t', Tout=[1])", "py_function"),
         ("getattr(tf, 'py_function')(f, [x], 1)", "py_function"),
         ("getattr(tf, 'py_function', None)(f, [x], 1)", "py_function"),
         ("call = getattr(tf.compat.v1, 'py_func', None)\ncall(f, [x], 1)", "py_func"),

@@ -259,6 +259,8 @@ def _array(value: Any) -> Any:
     array = np.asarray(array)
     if array.dtype.kind in "US":
         array = array.astype(object)
+    if array.dtype.kind == "V":  # ml_dtypes' numbers, such as bfloat16, which NumPy's files do not name
+        raise TypeError(f"{array.dtype} is not kept")
     if array.dtype.hasobject and not all(isinstance(one, (bytes, str)) for one in array.ravel().tolist()):
         raise TypeError("objects that are not text")
     return array

@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import functools
 import importlib.machinery
+import itertools
 import json
 import math
 import os
@@ -165,6 +166,14 @@ LIBRARIES = ("tensorflow", "keras", "tf_keras")
 
 def _package_of(frame: FrameType) -> str:
     return str(frame.f_globals.get("__package__") or "")
+
+
+def _end_of_call(frame: FrameType) -> tuple[int, int] | None:
+    """Return the line and the column at which the call ends that a frame waits for; None before Python 3.11."""
+    if sys.version_info < (3, 11):
+        return None
+    _, line, _, column = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+    return None if line is None or column is None else (line, column)
 
 
 def is_in_input(graph: Any) -> bool:
@@ -347,13 +356,12 @@ class Recorder:
                 caller = self._caller(frame)
                 if GENERATED in caller.f_code.co_filename:
                     return None
-                calls, function = given.get("num_parallel_calls"), given["map_func"]
+                calls = given.get("num_parallel_calls")
                 return {
                     "file": caller.f_code.co_filename,
                     "line": caller.f_lineno,
                     "parallel": 1 if calls is None else int(calls),
-                    "function": getattr(function, "__name__", ""),
-                    "function_line": getattr(getattr(function, "__code__", None), "co_firstlineno", 0),
+                    "end": _end_of_call(caller),
                 }
             frame = frame.f_back
         return None

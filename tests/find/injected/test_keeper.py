@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -158,8 +159,9 @@ def test_the_random_numbers_of_the_program_stay(keeper: Keeper) -> None:
     assert np.array_equal(np.random.get_state()[1], of_numpy)  # noqa: NPY002
 
 
-def test_what_is_no_array_is_refused_and_the_program_goes_on(keeper: Keeper, tmp_path: Path) -> None:
-    call(keeper, lambda x: x, np.array([{}, []], object))
+@pytest.mark.parametrize("value", [np.array([{}, []], object), np.ones(2, ml_dtypes.bfloat16)])
+def test_what_cannot_be_kept_is_refused_and_the_program_goes_on(keeper: Keeper, tmp_path: Path, value: Any) -> None:
+    call(keeper, lambda x: x, value)
     assert kept(keeper, tmp_path)["refused"]
 
 
