@@ -46,8 +46,8 @@ class ValueFlow:
                     self._values[node, name].append(value)
             elif isinstance(node, ast.ClassDef):
                 self._classes.add(node.name)
-            elif isinstance(node, ast.Call):
-                calls.append(node)
+            elif isinstance(node, ast.Call) and (source.path(node.func) or UNKNOWN).startswith(UNKNOWN):
+                calls.append(node)  # perhaps of a function of the file: of no import
             self._bind_node(node)
         for call in calls:
             self._bind_arguments(call)

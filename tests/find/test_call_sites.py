@@ -226,6 +226,13 @@ def test_calls_wait_for_the_gil_only_where_they_are_made_in_parallel(code: str, 
         ("import numpy as np\ndef f(x):\n    np.random.seed(1)\ny = tf.numpy_function(f, [x], 1)", "draws"),
         (
             (
+                "import numpy as np\ndef apply_along_axis(f, axis, x):\n    return tf.numpy_function(f, [x], 1)\n"
+                "np.apply_along_axis(np.random.permutation, 0, x)"
+            ),
+            "draws",
+        ),
+        (
+            (
                 "import random\nclass A:\n    def f(self, x):\n        return x\n    def h(self, x):\n"
                 "        return tf.py_function(self.f, [x], 1)\nclass B:\n    def f(self, x):\n"
                 "        return random.choice(x)"
