@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from pyopbench.advise.answers import GRAPH_BODY, answer_by_recording, variant_te
 from pyopbench.advise.attempt import (
     CALLBACKS,
     COPIES,
+    MEASURED,
     RECORDING_FOLDER,
     Advice,
     Attempt,
@@ -47,11 +51,25 @@ def advise(program: Program, folder: Path, options: Options, listener: Listener,
     """
     try:
         attempt, advice, recording = _record(program, folder, options, listener, tools)
-        _measure_callbacks(attempt, advice, recording)
-        try_changes(attempt, advice, recording)
+        with _in_a_copy(attempt):
+            _measure_callbacks(attempt, advice, recording)
+            try_changes(attempt, advice, recording)
     finally:
         shutil.rmtree(folder / COPIES / LARGE, ignore_errors=True)
     return advice
+
+
+@contextmanager
+def _in_a_copy(attempt: Attempt) -> Iterator[None]:
+    """Work in a copy of the program's folder: a body that is measured may write files by relative paths."""
+    program, here, copy = attempt.program, Path.cwd(), attempt.folder / COPIES / MEASURED
+    program.copy_to(copy)
+    os.chdir(copy / program.folder.relative_to(program.root))
+    try:
+        yield
+    finally:
+        os.chdir(here)
+        shutil.rmtree(copy, ignore_errors=True)
 
 
 class StoredCallback(msgspec.Struct):

@@ -27,6 +27,8 @@ RECORDING_FOLDER, CALLBACKS, TURNS, PATCH = "recording", "callbacks", "turns", "
 COPIES = "copies"
 COPY = "program"
 """Every copy has the same name: a program that prints its own path prints the same before and after a change."""
+MEASURED = "measured"
+"""The copy in which callbacks are measured."""
 
 BUDGET_SECONDS = 240.0
 RUNS_SHARE = 20

@@ -135,6 +135,7 @@ class World:
     def decide(self, callback: Callback, step: Step, folder: Path, budget: float, minimum_effect: float) -> Answer:
         self.decided.append(callback.name)
         self.budgets.append(budget)
+        Path("cache.npy").write_bytes(b"")
         candidates = tuple(Candidate(one, 0.9) for one in self.variants[callback.name])
         return Answer("leave", "", candidates=candidates)
 
@@ -189,6 +190,15 @@ def test_ports_that_make_the_program_faster_become_a_patch_that_git_applies(worl
         "z = tf.stop_gradient(second_port.second(y))",
     ]
     assert (world.root / "program" / "test_first_port.py").exists()
+
+
+def test_what_a_body_writes_while_it_is_measured_is_not_in_the_folder_of_the_program(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(world.root / "program")
+    world.advise()
+    assert world.decided
+    assert [path.name for path in Path().iterdir()] == ["train.py"]
 
 
 def test_a_callback_that_takes_too_little_is_named_and_not_measured(world: World) -> None:
