@@ -44,8 +44,9 @@ def change_of(key: str, file: Path | None) -> InMap | InBatches:
     """Return the change that a written file is made for."""
     found = read_key(key)
     assert found is not None
-    if found.form == "map" or file is None:
+    if found.form == "map":
         return InMap(None, found.parallel)
+    assert file is not None
     module = load_file(file, "arranged")
     if found.batch:
         return InBatches(module.arrange, found.batch)

@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
     document.add_all(folders, lambda name: examine(folders[name], options.budget, options.seconds))
     results = {name: document.results[name] for name in folders}
     slower = sum(map(_is_slower, results.values()))
-    failed = sum("failed" in one for one in results.values())
+    failed = sum("failed" in one or None in (*one["now"], *one["after"]) for one in results.values())
     print(table(COLUMNS, [_row(name, one) for name, one in results.items()]))
     print(f"{slower} changes made a program slower; {failed} of {len(results)} programs could not be measured.")
     return 1 if slower or failed else 0
@@ -70,8 +70,10 @@ def examine(folder: Path, budget: str, seconds: float) -> dict[str, Any]:
         decision = json.loads(done.stdout)
         result: dict[str, Any] = {**{key: decision[key] for key in KEPT}, "now": [], "after": []}
         key, is_changed = decision["arrangement"], decision["action"] not in ("keep", "undecided")
-        if is_changed:
-            _pyopbench(["port", *named, "--to", key, "--out", str(arranged)], folder)
+        if is_changed and not key.startswith("map"):
+            done = _pyopbench(["port", *named, "--to", key, "--out", str(arranged)], folder)
+            if done.returncode:
+                return {"failed": (done.stderr.strip().splitlines() or ["it ended"])[-1]}
         for _ in range(ROUNDS):
             result["now"].append(_steps_a_second(folder, facts, seconds, "map", ""))
             if is_changed:

@@ -47,10 +47,14 @@ def _name(case: Case) -> str:
     return "-".join(parts if case.placement == "cpu" else (*parts, case.placement))
 
 
-def describe(benchmark: Any, case: Case, title: str) -> None:
-    """Give a benchmark its group, and what pytest-benchmark stores next to its times."""
+def describe(benchmark: Any, case: Case, title: str, *, is_latency: bool = False) -> None:
+    """Give a benchmark its group, and what pytest-benchmark stores next to its times.
+
+    Only the seconds of a call are those of the case; others belong to a graph or to several threads.
+    """
     benchmark.group = f"{case.op}, size {case.size}, {title}"
-    benchmark.extra_info.update(case=case.id, environment={**machine(), **software()}, pyopbench=__version__)
+    named = {"case" if is_latency else "of_case": case.id}
+    benchmark.extra_info.update(**named, environment={**machine(), **software()}, pyopbench=__version__)
 
 
 def prepared_or_skipped(case: Case) -> Prepared:

@@ -26,7 +26,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def test_latency(benchmark: Any, case: Case, pytestconfig: pytest.Config) -> None:
     """Time one case."""
-    describe(benchmark, case, case.direction if case.placement == "cpu" else f"{case.direction}, {case.placement}")
+    title = case.direction if case.placement == "cpu" else f"{case.direction}, {case.placement}"
+    describe(benchmark, case, title, is_latency=True)
     prepared = prepared_or_skipped(case)
     if case.direction == "backward":
         _benchmark_backward(benchmark, prepared, pytestconfig.option)

@@ -24,12 +24,14 @@ class PrintableConsole(Console):
 
     def print_json(self, json: str | None = None, **options: Any) -> None:
         """Print JSON as it is, which is for programs."""
-        self.print((json or "").rstrip("\n"), markup=False, soft_wrap=True)
+        self.file.write((json or "").rstrip("\n") + "\n")
 
 
 # A name such as `:x:` is no emoji.
 out = PrintableConsole(highlight=False, soft_wrap=False, emoji=False)
 err = PrintableConsole(stderr=True, highlight=False, emoji=False)
+errors = PrintableConsole(stderr=True, highlight=False, emoji=False)
+"""For what `--quiet`, which silences `err`, does not hide."""
 
 
 def say(markup: str, console: Console = out, *, mark: str = "") -> None:
@@ -56,6 +58,6 @@ def say(markup: str, console: Console = out, *, mark: str = "") -> None:
 
 def say_error(error: PyopbenchError, console: Console | None = None) -> None:
     """Print an error, then the value received, the legal values and the next step, each on a line."""
-    say(f"[bold red]error:[/] {escape(error.message)}", console or err)
+    say(f"[bold red]error:[/] {escape(error.message)}", console or errors)
     for label, text in error.details:
-        say(escape(text), console or err, mark=label)
+        say(escape(text), console or errors, mark=label)

@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar
 from rich.console import Console
 from rich.markup import escape
 
-from pyopbench.api.console import err, say, say_error
+from pyopbench.api.console import err, errors, say, say_error
 from pyopbench.engine import environments, run, stored_run
 from pyopbench.engine.run import Progress
 from pyopbench.judge.judge import Judging
@@ -149,8 +149,9 @@ def follow(begun: OpenRun, judging: Judging, listener: Listener) -> EndedLine | 
     try:
         ended = show(run.measure(begun, judging), listener)
     except WorkerLost as lost:  # what was measured before is worth its report
-        say_error(lost, listener.console)
-        listener.say(f"  resume: {stored_run.resume_command(begun)}", whole=True)
+        console = errors if listener.console is err else listener.console
+        say_error(lost, console)
+        console.print(f"  resume: {escape(stored_run.resume_command(begun, judging.requires))}", soft_wrap=True)
         return None
     assert isinstance(ended, EndedLine)
     if ended.by == "budget":

@@ -30,6 +30,7 @@ from pyopbench.model.files import real_path, write_atomically
 from pyopbench.model.own_target import OwnOps, usual_baseline
 from pyopbench.model.parse import parse_axes, parse_shard, split
 from pyopbench.model.side import Environment, combine_environments
+from pyopbench.model.syntax import read_source
 from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.extract.extraction import Extraction
 from pyopbench.store.run import OpenRun, is_run, open_run, require_new
@@ -243,6 +244,7 @@ def op_in_words(op: Op, inputs: Inputs, folder: Path) -> tuple[str, list[str]]:
     Files to ship are written into `FOLDER` in `folder`, the folder of the run.
     """
     words = _inputs_in_words(inputs, folder / FOLDER)
+    read_source.cache_clear()  # a file may have been edited and reloaded since the last run
     if isinstance(op, (str, Path)):
         return str(op), words
     if not callable(op):
@@ -256,7 +258,7 @@ def op_in_words(op: Op, inputs: Inputs, folder: Path) -> tuple[str, list[str]]:
     if not module:
         source, defined_as = _source_of(op, len(words))
         return f"{_ship(source, folder / FOLDER, f'{defined_as}_', '.py')}:{defined_as}", words
-    file = inspect.getsourcefile(op) if inspect.isfunction(op) else None
+    file = getattr(sys.modules[module], "__file__", None) if inspect.isfunction(op) else None
     place = file if file and Path(file).suffix == ".py" else module
     return f"{place}:{name}", words
 

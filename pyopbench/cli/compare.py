@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -121,9 +122,10 @@ def report_sides(run: OpenRun, judging: Judging, fail_on: str | None, *, as_json
 def _print_environments(run: OpenRun, result: SidesResult, across: VersionComparison, *, is_silent: bool) -> None:
     """Print the answers on each environment, what changed from the first, what failed, and where the reports are."""
     for side in (one.side for one in run.measured if one.side.label in across.unmeasured):
-        why, on = escape(across.unmeasured[side.label]), "" if side.tf is None else f" --tf {side.tf}"
-        hint = f"pyopbench verify{on} shows what is wrong"
-        say(f"[yellow]warning:[/] nothing was measured on {side.label}: {why}; {hint}", err)
+        own = [word for one in run.own.values() for word in one.words]
+        verify = shlex.join(["pyopbench", "verify", *own, *(["--tf", side.tf] if side.tf else [])])
+        why = f"nothing was measured on {side.label}: {across.unmeasured[side.label]}; {verify} shows what is wrong"
+        say(f"[yellow]warning:[/] {escape(why)}", err)
     judgements = {label: one.judgement for label, one in result.runs.items()}
     for warning in dict.fromkeys(warning for one in judgements.values() for warning in one.run.warnings):
         say(f"[yellow]warning:[/] {escape(warning.text())}", err)

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from pyopbench.model.errors import BadInput, PyopbenchError
+from pyopbench.model.errors import EXIT_INTERRUPTED, BadInput, PyopbenchError
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What Typer raises of a command line that it cannot read; it has no public name of its own in every version."""
@@ -36,6 +36,8 @@ def _end_of(error: Any) -> int:
     if type(error).__name__ == NOTHING_GIVEN:
         error.show()
         return 2
+    if isinstance(error, typer.Abort):  # Ctrl-C or Ctrl-D at a question
+        return EXIT_INTERRUPTED
     from pyopbench.api.console import err, say_error
 
     if "--debug" in sys.argv[1:2]:

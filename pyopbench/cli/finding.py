@@ -29,7 +29,7 @@ def scan(
     ] = None,
     sarif: Annotated[
         Path | None,
-        path_option("--sarif", "FILE", "Also write the callbacks as SARIF 2.1.0, for code scanning."),
+        out_option("FILE", "Also write the callbacks as SARIF 2.1.0, for code scanning.", "--sarif"),
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -117,14 +117,14 @@ def advise(
     from pyopbench.advise.attempt import Options
     from pyopbench.advise.program import Program
     from pyopbench.api.listeners import listener_here
-    from pyopbench.cli.output import err, say
+    from pyopbench.cli.output import say
 
     folder = out_path or Path(f"advice-{_now()}")
     program = Program.here(command or (), Path.cwd(), [folder])
     wanted = Options(steps, seconds, minimum_effect=minimum_effect or MINIMUM_EFFECT)
     if budget_seconds is not None:
         wanted = replace(wanted, budget_seconds=budget_seconds)
-    listener = listener_here(progress=not err.quiet)
+    listener = listener_here()
     if check is not None:
         with TemporaryDirectory() as scratch:
             new = check_advice(program, out_path or Path(scratch, "advice"), wanted, check, listener)

@@ -90,7 +90,7 @@ def compare(
     ] = "slower",
     minimum_effect: options.MinimumEffect = None,
     as_json: options.AsJson = False,
-    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write Markdown.")] = None,
+    markdown: Annotated[Path | None, out_option("FILE", "Also write Markdown.", "--markdown")] = None,
 ) -> int:
     """Compare two stored results."""
     from pyopbench.engine.sides import resolve_thresholds

@@ -84,33 +84,35 @@ def run(
     Measuring stops when more launches would change no answer, or at --budget. If you interrupt a run, pyopbench prints
     the command that resumes it.
     """
-    from pyopbench.api.listeners import listener_here
+    from pyopbench.api.listeners import alone_on_this_machine, listener_here
     from pyopbench.api.measure import plan_run, read_axes
     from pyopbench.cli.run import measure_and_report, print_plan
     from pyopbench.model.side import combine_environments
 
     usual = Axes(quick=quick, parts=not rev)
     axes, own = read_axes(usual, ops or (), inputs or (), seed_with, axis or (), variants or ())
+    environments = combine_environments(tf or (), packages or (), python or ())
     if listing:
-        print_plan(axes, own, as_json=as_json)
+        print_plan(axes, own, environments[0], as_json=as_json)
         return 0
-    begun, judging = plan_run(
-        out_path,
-        listener_here(),
-        ("pyopbench", *sys.argv[1:]),
-        axes,
-        own,
-        baseline=baseline,
-        minimum_effect=minimum_effect,
-        requires=options.read_names("--require", requires),
-        environments=combine_environments(tf or (), packages or (), python or ()),
-        revisions=rev or (),
-        fail_on=fail_on,
-        budget_seconds=budget_seconds,
-        launches=launches,
-        shard=shard,
-    )
-    return measure_and_report(begun, judging, as_json=as_json, fail_on=fail_on)
+    with alone_on_this_machine():  # planning computes, too
+        begun, judging = plan_run(
+            out_path,
+            listener_here(),
+            ("pyopbench", *sys.argv[1:]),
+            axes,
+            own,
+            baseline=baseline,
+            minimum_effect=minimum_effect,
+            requires=options.read_names("--require", requires),
+            environments=environments,
+            revisions=rev or (),
+            fail_on=fail_on,
+            budget_seconds=budget_seconds,
+            launches=launches,
+            shard=shard,
+        )
+        return measure_and_report(begun, judging, as_json=as_json, fail_on=fail_on)
 
 
 def resume(
@@ -211,7 +213,7 @@ def pipeline(
     quiet: options.Quiet = False,
 ) -> int:
     """Measure an op inside tf.data, and find the best of threads, batches, processes and ports."""
-    from pyopbench.api.listeners import listener_here, say_planned
+    from pyopbench.api.listeners import alone_on_this_machine, listener_here, say_planned
     from pyopbench.api.results import judging_of
     from pyopbench.cli.run import measure_and_report
     from pyopbench.engine import pipeline as pipelines
@@ -238,10 +240,11 @@ def pipeline(
     )
     judging = judging_of(request.baseline, request.minimum_effect)
     listener = listener_here()
-    with listener.busy("planning"):
-        begun = pipelines.begin(out_path, request, ("pyopbench", *sys.argv[1:]))
-    say_planned(begun, listener)
-    return measure_and_report(begun, judging, as_json=as_json)
+    with alone_on_this_machine():  # planning computes, too
+        with listener.busy("planning"):
+            begun = pipelines.begin(out_path, request, ("pyopbench", *sys.argv[1:]))
+        say_planned(begun, listener)
+        return measure_and_report(begun, judging, as_json=as_json)
 
 
 def port(

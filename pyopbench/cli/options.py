@@ -72,9 +72,9 @@ def read_names(flag: str, texts: Sequence[str] | None) -> tuple[str, ...]:
     return read(flag, lambda given: split_some("names", given), texts) if texts else ()
 
 
-def out_option(metavar: str, text: str) -> Any:
-    """Return the option that names what is written."""
-    return typer.Option("--out", metavar=metavar, help=text, parser=parser("--out", read_new_path))
+def out_option(metavar: str, text: str, flag: str = "--out") -> Any:
+    """Return an option that names what is written."""
+    return typer.Option(flag, metavar=metavar, help=text, parser=parser(flag, read_new_path))
 
 
 def duration_option(flag: str, text: str, panel: str | None = None) -> Any:
@@ -167,7 +167,8 @@ MinimumEffect = Annotated[
     typer.Option(
         "--min-effect",
         metavar="SHARE",
-        help=f"Smallest difference that matters. Default: {formatting.percent(MINIMUM_EFFECT)}.",
+        help="Smallest difference that matters. Default: the run's, "
+        f"else {formatting.percent(MINIMUM_EFFECT)}, or less with --fail-on.",
         rich_help_panel=JUDGING,
         parser=parser("--min-effect", parse_share),
     ),

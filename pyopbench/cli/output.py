@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pyopbench.api.console import err, out, say, say_error
+from pyopbench.api.console import err, errors, out, say, say_error
 from pyopbench.model.case import Failure
 from pyopbench.model.formatting import printable
 
-__all__ = ["err", "out", "print_failures", "print_table", "print_warnings", "say", "say_error"]
+__all__ = ["err", "errors", "out", "print_failures", "print_table", "print_warnings", "say", "say_error"]
 
 GAP = 2
 """Blanks between the columns of a table."""

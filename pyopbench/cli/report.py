@@ -86,9 +86,7 @@ def write_report(
 def retry_commands(judgement: Judgement, sources: Sequence[Source]) -> list[str]:
     """Return the commands that try what was not tried of what is required; none for results of another tool."""
     runs = _own_runs(sources)
-    words = ["--require", ",".join(judgement.requires)]
-    if runs and (tf := runs[0].measured[0].side.tf) is not None:
-        words += ["--tf", tf]
+    words = ["--require", ",".join(judgement.requires), *(_as_asked(runs[0]) if runs else [])]
     commands = {
         decision.op: shlex.join(
             [
@@ -115,7 +113,8 @@ def next_command(decision: Decision, judgement: Judgement, sources: Sequence[Sou
         return ""
     op = run.own.get(decision.op, (decision.op,))
     variant = variant_in(decision.baseline)
-    again = ["pyopbench", "run", *op, *_as_measured(decision, run)]
+    measuring = ["pyopbench", "run", *op, *_as_asked(own[0])]
+    again = [*measuring, *_as_measured(decision, run)]
     report = ["pyopbench", "report", *(str(one.folder) for one in own)]
     words: Sequence[str] = again
     match reason.kind:
@@ -124,18 +123,19 @@ def next_command(decision: Decision, judgement: Judgement, sources: Sequence[Sou
         case "none_meets_requirements" | "dtype_not_called":
             words = report  # without the requirements that no variant meets
         case "no_candidate" | "baseline_failed" | "failed_beyond":
-            words = ["pyopbench", "verify", *op]
+            tf = own[0].measured[0].side.tf
+            words = ["pyopbench", "verify", *op, *(["--tf", tf] if tf else [])]
         case "baseline_not_measured":
-            words = ["pyopbench", "run", *op, "--variant", variant, "--baseline", variant]
+            words = [*measuring, "--variant", variant, "--baseline", variant]
         case "baseline_too_noisy" if decision.mode == NODE:
             # A call is timed itself, and is no difference that noise can swallow.
-            words = ["pyopbench", "run", *op, "--axis", "mode=call", "--baseline", variant]
+            words = [*measuring, "--axis", "mode=call", "--baseline", variant]
         case "baseline_too_noisy":
             words = [*again, "--launches", str(2 * reason.launches)]
         case "beyond_measured":
             measured = {size for one in decision.ranges for size in (one.low, one.high)}
             every = ",".join(map(str, sorted({*reason.sizes, *measured})))
-            words = ["pyopbench", "run", *op, "--baseline", variant, "--axis", f"size={every}"]
+            words = [*measuring, "--baseline", variant, "--axis", f"size={every}"]
     return shlex.join(words)
 
 
@@ -156,6 +156,14 @@ def _settling(reason: Reason, again: list[str], report: list[str], run: Run) -> 
     return [*again, "--launches", str(2 * reason.launches)]
 
 
+def _as_asked(run: OpenRun) -> list[str]:
+    """Return the options that measure as thoroughly as a run, and in its environment."""
+    asked = run.measured[0].side.asked
+    given = (("--tf", asked.tf), ("--with", ",".join(asked.packages)), ("--python", asked.python))
+    quick = ["--quick"] if run.plan.settings.quick else []
+    return [*quick, *(word for option, value in given if value for word in (option, value))]
+
+
 def _as_measured(decision: Decision, run: Run) -> list[str]:
     """Return the options that measure a decision as before."""
     cases = [case for case in map(Case.from_id, run.cases) if case.op == decision.op]
@@ -164,7 +172,7 @@ def _as_measured(decision: Decision, run: Run) -> list[str]:
     threads = sorted({case.threads for case in cases if case.threads and case.mode == decision.mode})
     modes = [decision.mode] if not threads else sorted({case.mode for case in cases if case.threads is None})
     return [
-        *(["--quick"] if run.settings.quick else []),
+        *(["--axis", f"dtype={decision.dtype}"] if decision.dtype != "float32" and decision.op not in run.own else []),
         *(["--axis", f"mode={','.join(modes)}"] if modes != [NODE] else []),
         *(["--axis", f"threads={','.join(map(str, threads))}"] if threads else []),
         *(["--axis", f"device={decision.placement}"] if decision.placement != "cpu" else []),

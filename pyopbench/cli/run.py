@@ -19,7 +19,7 @@ from rich.markup import escape
 
 from pyopbench.api.listeners import alone_on_this_machine, announce, follow, listener_here
 from pyopbench.cli.compare import report_sides
-from pyopbench.cli.output import err, out, print_failures, print_table, say
+from pyopbench.cli.output import err, errors, out, print_failures, print_table, say
 from pyopbench.cli.report import write_report
 from pyopbench.engine import environments, plan, sides, stored_run
 from pyopbench.engine.pipeline import with_program
@@ -37,10 +37,11 @@ MOST_SKIPS = 40
 """So many unsupported cases are listed one by one; --json has all."""
 
 
-def print_plan(axes: Axes, own: OwnOps, *, as_json: bool) -> None:
+def print_plan(axes: Axes, own: OwnOps, environment: Environment, *, as_json: bool) -> None:
     """Print ops, variants and cases, and why a case is not supported; nothing is measured."""
+    announce([environment], listener_here())
     with err.status("asking TensorFlow"):
-        found = plan.ask_for_plan(axes, own, compiles=False)
+        found = plan.ask_for_plan(axes, own, compiles=False, environment=environment)
     if as_json:
         out.print_json(json.dumps(found))
         return
@@ -69,7 +70,7 @@ def measure_and_report(run: OpenRun, options: judge.Judging, *, as_json: bool, f
     """
     listener = listener_here()
     with ExitStack() as until_reported:
-        with telling_how_to_resume(run):
+        with telling_how_to_resume(run, options.requires):
             until_reported.enter_context(alone_on_this_machine())  # who is waiting can be interrupted, too
             ended = follow(run, options, listener)
         if run.has_several_sides:
@@ -79,16 +80,16 @@ def measure_and_report(run: OpenRun, options: judge.Judging, *, as_json: bool, f
 
 
 @contextmanager
-def telling_how_to_resume(run: OpenRun) -> Iterator[None]:
+def telling_how_to_resume(run: OpenRun, requires: Sequence[str]) -> Iterator[None]:
     """Where an interrupt ends what is done within, print the command that resumes the run, and exit."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends the run finds it as after Ctrl-C
     try:
         yield
     except KeyboardInterrupt:
-        name = shlex.quote(str(run.folder))
-        err.print(f"interrupted; finished measurements are in {escape(str(run.folder))}", soft_wrap=True)
-        err.print(f"  resume: {escape(stored_run.resume_command(run))}", soft_wrap=True)
-        err.print(f"  report: {escape(f'pyopbench report {name}')}", soft_wrap=True)
+        report = ["pyopbench", "report", str(run.folder), *(["--require", ",".join(requires)] if requires else [])]
+        errors.print(f"interrupted; finished measurements are in {escape(str(run.folder))}", soft_wrap=True)
+        errors.print(f"  resume: {escape(stored_run.resume_command(run, requires))}", soft_wrap=True)
+        errors.print(f"  report: {escape(shlex.join(report))}", soft_wrap=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
 
 

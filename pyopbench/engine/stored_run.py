@@ -47,13 +47,14 @@ def require_same_own(folder: Path, then: Mapping[str, OwnOpFacts], now: Mapping[
             )
 
 
-def resume_command(run: OpenRun) -> str:
+def resume_command(run: OpenRun, requires: Sequence[str] = ()) -> str:
     """Return the command that resumes a run, with its own ops as they are named here, or else as it was planned."""
-    return _resume_command(run.folder, [*run.own.values()] or [*run.measured[0].side.own.values()])
+    return _resume_command(run.folder, [*run.own.values()] or [*run.measured[0].side.own.values()], requires)
 
 
-def _resume_command(folder: Path, own: Sequence[OwnOpFacts | Target]) -> str:
+def _resume_command(folder: Path, own: Sequence[OwnOpFacts | Target], requires: Sequence[str] = ()) -> str:
     words = [word for op in own for word in op.words]
+    words += ["--require", ",".join(requires)] if requires else []
     programs = [word for op in own if op.program for word in ("--program", op.program)]
     return shlex.join(["pyopbench", "resume", str(folder), *words, *programs])
 

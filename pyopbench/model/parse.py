@@ -12,7 +12,6 @@ AXIS_FIELDS = {
     "dtype": "dtypes",
     "mode": "modes",
     "direction": "directions",
-    "variant": "variants",
     "gradient": "gradients",
     "device": "placements",
     "threads": "threads",
@@ -90,7 +89,7 @@ def parse_fail_on(text: str, minimum_effect: float) -> float | None:
     if what == "never" and not colon:
         return None
     slowdown = _share(share) if colon else minimum_effect
-    if what != "slower" or (colon and not slowdown):
+    if what != "slower" or (colon and not slowdown) or (slowdown >= 1 and not share.strip().endswith("%")):
         legal = "slower, slower:PERCENT or never"
         raise _not("a condition for --fail-on", text, legal, "--fail-on slower:5%")
     if slowdown < minimum_effect:
@@ -116,7 +115,8 @@ def parse_axes(texts: Sequence[str]) -> dict[str, tuple[str | int, ...]]:
             legal = f"NAME=VALUE,VALUE with NAME one of {', '.join(AXIS_FIELDS)}"
             raise _not("an axis", text, legal, "--axis size=1e3,1e6")
         read = NUMBERS.get(name)
-        fields[AXIS_FIELDS[name]] = parts if read is None else tuple(dict.fromkeys(map(read, parts)))
+        known = fields.get(AXIS_FIELDS[name], ())
+        fields[AXIS_FIELDS[name]] = tuple(dict.fromkeys((*known, *(parts if read is None else map(read, parts)))))
     return fields
 
 

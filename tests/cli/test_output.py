@@ -61,7 +61,7 @@ def test_the_details_of_an_error_hang_behind_their_labels(
     monkeypatch: pytest.MonkeyPatch, terminal: bool, lines: list[str]
 ) -> None:
     console = console_of(terminal=terminal)
-    monkeypatch.setattr(console_module, "err", console)
+    monkeypatch.setattr(console_module, "errors", console)
     say_error(BadInput("what", received=[0], legal="one two three", hint="again"))
     assert lines_of(console) == lines
 

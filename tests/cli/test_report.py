@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 import typer
+from msgspec import structs
 from typer.testing import CliRunner
 
 from commands import noisy_results
@@ -18,7 +19,7 @@ from pyopbench.cli.report import MOST_LAUNCHES_ASKED, next_command, retry_comman
 from pyopbench.judge.decision import Reason, Unknown
 from pyopbench.model.case import BASELINE as TODAY
 from pyopbench.model.errors import BadInput
-from pyopbench.store.run import open_run
+from pyopbench.store.run import OpenRun, open_run
 from pyopbench.store.types import UNKNOWN_OP, Catalogue, Settings
 
 COLUMNS = 80
@@ -122,6 +123,19 @@ def test_every_undecided_answer_comes_with_one_command(results, reason, words):
     if words[0] in ("run", "report"):
         parsed = typer.main.get_command(app.app)
         parsed.commands[words[0]].make_context(words[0], command[2:])
+
+
+def test_a_command_measures_what_the_run_measured(results):
+    run = open_run(results)
+    side = structs.replace(run.plan.sides[0], tf="2.16.2", packages=("numpy==1.26.4",))
+    settings = structs.replace(run.plan.settings, quick=True)
+    run = OpenRun(results, structs.replace(run.plan, sides=[side], settings=settings))
+    why = Reason("still_open", "", launches=1, enough=2)
+    made = decision("sinh", action="undecided", choice=None, baseline=TODAY, dtype="float64", reason=why)
+    judgement = SimpleNamespace(run=SimpleNamespace(own={}, cases=(), settings=settings))
+    command = shlex.split(next_command(made, judgement, [run]))
+    where = ["--quick", "--tf", "2.16.2", "--with", "numpy==1.26.4"]
+    assert command[:10] == ["pyopbench", "run", "sinh", *where, "--axis", "dtype=float64"]
 
 
 def test_a_callback_that_noise_swallows_in_a_graph_is_measured_by_calls(results):

@@ -51,10 +51,12 @@ def test_the_command_that_an_interrupted_run_prints_resumes_it_with_its_own_op(
     folder = tmp_path / "a run"
     with monkeypatch.context() as patch:
         patch.setattr("pyopbench.engine.run.measure", interrupt)
-        ended = call("run", f"{file}:body", "--input", "np.ones(3)", "--launches", 2, "--out", folder)
+        more = ("--launches", 2, "--require", "savedmodel", "--quiet")
+        ended = call("run", f"{file}:body", "--input", "np.ones(3)", "--out", folder, *more)
     assert (ended.code, ended.out) == (130, "")
-    words = printed_command(ended.err)
+    *words, option, required = printed_command(ended.err)
     assert words == ["resume", str(folder), f"{file}:body", "--input", "np.ones(3)"]
+    assert (option, required) == ("--require", "savedmodel")
     without = call("resume", folder)
     assert without.code == 2
     assert f"pyopbench {shlex.join(words)}" in without.err.replace("\n", "")

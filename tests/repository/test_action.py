@@ -36,7 +36,7 @@ def measured(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_two_revisions_are_measured_in_one_run(tmp_path: Path) -> None:
-    done = measured(tmp_path, OPS="ops/my_op.py sinh", WRITES="yes")
+    done = measured(tmp_path, OPS="ops/my_op.py\nsinh\n", WRITES="yes")
     assert done.returncode == 0, done.stderr
     words = ["run", "ops/my_op.py", "sinh", "--rev", "HEAD^1", "--rev", "HEAD", "--fail-on", "slower:5%"]
     told = [*words, "--out", str(tmp_path / "results"), "--quick"]
@@ -67,7 +67,7 @@ def test_names_are_words_and_nothing_of_them_is_run(tmp_path: Path) -> None:
 
 
 def test_the_action_installs_itself_and_what_is_asked_for(tmp_path: Path) -> None:
-    done = run_stubbed("Install", tmp_path, GITHUB_ACTION_PATH="/a path", REQUIREMENTS="-r requirements.txt")
+    done = run_stubbed("Install", tmp_path, GITHUB_ACTION_PATH="/a path", REQUIREMENTS="-r\nrequirements.txt")
     assert done.returncode == 0
     words = ["-m", "pip", "install", "--editable", "/a path[cpu,numba]", "-r", "requirements.txt"]
     assert (tmp_path / "record").read_text(encoding="utf-8") == "".join(f"[{word}]" for word in words)
