@@ -47,7 +47,9 @@ class PortFiles:
     def __init__(self) -> None:
         """Know of none."""
         self._given: dict[tuple[str, str, str], PortFile] = {}
-        self._written: dict[tuple[int, str, str], tuple[Op, PortFile | CannotPort]] = {}
+        # The ops are kept, so that no other one gets the id of one.
+        self._written: dict[tuple[int, str, str], tuple[Op, PortModule | CannotPort]] = {}
+        self._files: dict[tuple[int, str, str], PortFile] = {}
         self._imported: dict[PortFile, Body] = {}
         self._news: list[PortFile] = []
         self._paths: dict[str, tuple[str, Op, str]] = {}
@@ -77,26 +79,26 @@ class PortFiles:
         """
         if op.is_own and (op.name, variant, dtype) in self._given:
             return self._given[op.name, variant, dtype]
-        key = (id(op), variant, dtype)
+        key, port = (id(op), variant, dtype), self.module_of(op, variant, dtype, callback)
+        if key not in self._files:
+            self._files[key] = PortFile(op.name, variant, dtype, port.text, port.function, port.not_run, port.notes)
+            self._news.append(self._files[key])
+        return self._files[key]
+
+    def module_of(self, op: Op, variant: str, dtype: str, callback: str = "") -> PortModule:
+        """Return the module of a port or an arrangement, never one that was given; all else is as in `file_of`."""
+        key, of_dtype = (id(op), variant, dtype), replace(op, dtypes=(dtype,))
         if key not in self._written:
-            # The op is kept, so that no other one gets its id.
             try:
-                port = self.module_of(op, variant, dtype, callback)
+                is_port = read_key(variant) is None
+                port = write_port(of_dtype, variant) if is_port else write_arrangement(of_dtype, variant, callback)
+                self._written[key] = op, port
             except CannotPort as refusal:
                 self._written[key] = op, refusal
-            else:
-                file = PortFile(op.name, variant, dtype, port.text, port.function, port.not_run, port.notes)
-                self._written[key] = op, file
-                self._news.append(file)
         _, found = self._written[key]
         if isinstance(found, CannotPort):
             raise found
         return found
-
-    def module_of(self, op: Op, variant: str, dtype: str, callback: str = "") -> PortModule:
-        """Return the written module of a port or an arrangement; arguments and errors are those of `file_of`."""
-        op = replace(op, dtypes=(dtype,))
-        return write_port(op, variant) if read_key(variant) is None else write_arrangement(op, variant, callback)
 
     def call_of(self, op: Op, variant: str, dtype: str, callback: str = "") -> Body:
         """Return the function in the module of a port: it takes tensors, or a dataset for an arrangement."""

@@ -5,7 +5,6 @@ for its compute function; `numba.cfunc` makes such a pointer.
 """
 
 import ctypes
-import functools
 import hashlib
 import os
 import threading
@@ -118,7 +117,7 @@ def _put_outputs(context, status, returned, outputs):
         tensor = TF_NewTensor(code, sizes.ctypes.data, axes, data, size, release, block)
         TF_SetOutput(context, place, tensor, status)
         TF_DeleteTensor(tensor)
-        if TF_GetCode(status) != 0:
+        if TF_GetCode(status) != 0 or sizes.size == 0:  # Numba frees `sizes` where it is read last
             raise MemoryError
         put_outputs(context, status, returned[1:], outputs[1:])
 
@@ -155,12 +154,12 @@ def compute_op(kernel, context):
 
 
 class NumbaOp:
-    """The ops of a body: one for each combination of dtypes and numbers of axes that it is called with."""
+    """The op of a body."""
 
     lock = threading.RLock()
 
     def __init__(self, body, inputs, outputs, gradient=None):
-        """Register the op of some inputs, so that a SavedModel that has it can be loaded.
+        """Register the op, so that a SavedModel that has it can be loaded.
 
         Args:
             body: a function that Numba has compiled, without closure.
@@ -170,48 +169,45 @@ class NumbaOp:
                 inputs that it is by; positions of the outputs whose gradients it takes.
         """
         self.body, self.inputs, self.outputs, self.gradient = body, inputs, outputs, gradient
-        self.name_of = functools.cache(self.register)
-        self.name_of(tuple(inputs))
+        self.name = self.register()
 
     @tf.autograph.experimental.do_not_convert
     def __call__(self, *inputs):
-        """Return a tensor, or a list of several; inputs of an unknown number of axes have as many as at first."""
-        tensors = [tf.convert_to_tensor(one) for one in inputs]
-        axes = [usual if one.shape.rank is None else one.shape.rank for one, (_, usual) in zip(tensors, self.inputs)]
-        name = self.name_of(tuple((one.dtype.name, count) for one, count in zip(tensors, axes)))
+        """Return a tensor, or a list of several."""
+        tensors = [tf.convert_to_tensor(one, dtype) for one, (dtype, _) in zip(inputs, self.inputs)]
         if tf.executing_eagerly():
-            found = eager_execute.execute(name.encode(), len(self.outputs), tensors, (), eager_context.context())
+            found = eager_execute.execute(self.name.encode(), len(self.outputs), tensors, (), eager_context.context())
             if eager_execute.must_record_gradient():
-                eager_execute.record_gradient(name, tensors, (), found)
+                eager_execute.record_gradient(self.name, tensors, (), found)
         else:
-            found = op_def_library.apply_op(name, **{f"input_{place}": one for place, one in enumerate(tensors)})
+            found = op_def_library.apply_op(self.name, **{f"input_{place}": one for place, one in enumerate(tensors)})
             known = [[size and tensors[size[0]].shape[size[1]] for size in sizes] for _, sizes in self.outputs]
             found = [tf.ensure_shape(*pair) for pair in zip(found if len(known) > 1 else [found], known)]
         return found if len(found) > 1 else found[0]
 
-    def register(self, signature):
-        """Return the name of the op of dtypes and numbers of axes; register it where there is none."""
+    def register(self):
+        """Return the name of the op; register it where there is none."""
         body = self.body.py_func.__name__
-        kind = repr((Path(__file__).read_bytes(), body, signature, self.outputs, bool(self.gradient))).encode()
+        kind = repr((Path(__file__).read_bytes(), body, self.inputs, self.outputs, bool(self.gradient))).encode()
         name = f"PyopbenchPort>Numba_{body.encode('ascii', 'ignore').decode()}_{hashlib.sha256(kind).hexdigest()[:12]}"
         with self.lock:
             if op_def_registry.get(name) is None:  # not yet registered by another thread or module
-                self.add_op(name, signature)
+                self.add_op(name)
         return name
 
-    def add_op(self, name, signature):
+    def add_op(self, name):
         """Register an op without known sizes, kernels for CPUs and GPUs with tensors on the host, and its gradient."""
-        inputs = tuple((n, np.dtype(dtype), (1, *[0] * axes)) for n, (dtype, axes) in enumerate(signature))
+        inputs = tuple((n, np.dtype(dtype), (1, *[0] * axes)) for n, (dtype, axes) in enumerate(self.inputs))
         dtypes = [tf.as_dtype(dtype) for dtype, _ in self.outputs]
         outputs = tuple((n, np.dtype(one.name), one.as_datatype_enum) for n, one in enumerate(dtypes))
-        failure = f"{self.body.py_func.__name__} raised an exception, or its inputs are not {signature}\0".encode()
+        failure = f"{self.body.py_func.__name__} raised an exception, or its inputs are not {self.inputs}\0".encode()
         added = {"RUN": compile_body(self.body, inputs, outputs), "FAILURE": np.frombuffer(failure, np.uint8)}
         function = FunctionType(compute_op.__code__, {**globals(), **added})
         function.__qualname__ = name.partition(">")[2]  # by which Numba caches it
         compiled = numba.cfunc(void(intp, intp), cache=os.access(Path(__file__).parent, os.W_OK))(function)
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(compiled))  # TensorFlow keeps the address for ever
         op, status = TF_C.TF_NewOpDefinitionBuilder(name.encode()), TF_C.TF_NewStatus()
-        arguments = [("Input", f"input_{n}", dtype) for n, (dtype, _) in enumerate(signature)]
+        arguments = [("Input", f"input_{n}", dtype) for n, (dtype, _) in enumerate(self.inputs)]
         arguments += [("Output", f"output_{n}", dtype) for n, (dtype, _) in enumerate(self.outputs)]
         for side, argument, dtype in arguments:
             TF_C[f"TF_OpDefinitionBuilderAdd{side}"](op, f"{argument}: {dtype}".encode())

@@ -103,11 +103,6 @@ def is_of_user(value: Any, function: Any) -> bool:
     return same or is_file_of_user(value.__code__.co_filename)
 
 
-def files_reached(function: Any) -> set[str]:
-    """Return the files of a function and of all that it calls of the user's."""
-    return {code.co_filename for code in codes_reached(function)}
-
-
 def codes_reached(function: Any) -> list[types.CodeType]:
     """Return the code of a function and of all that it calls of the user's, its own first."""
     first = unwrap(function)

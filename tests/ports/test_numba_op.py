@@ -96,7 +96,7 @@ def test_a_size_that_is_not_what_was_declared_is_an_error(of_several: NumbaOp) -
         function(np.zeros(3, np.float32), 2)
 
 
-def test_other_dtypes_and_axes_are_other_ops() -> None:
+def test_numbers_may_be_complex() -> None:
     op = NumbaOp(same_twice, [("complex64", 2)], [("complex128", ((0, 0), (0, 1)))] * 2)
     array = np.array([[0, 1], [1, 0]], "complex64")
     np.testing.assert_array_equal(op(array)[1], array + 1)

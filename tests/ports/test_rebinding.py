@@ -15,7 +15,7 @@ import tensorflow as tf
 from pyopbench import OwnOp
 from pyopbench.ops.own.complete import complete
 from pyopbench.ops.port_file import PortFiles
-from pyopbench.ports.rebinding import files_reached
+from pyopbench.ports.rebinding import codes_reached
 
 X = np.array([0.25, 0.75])
 
@@ -77,12 +77,12 @@ def test_helpers_of_other_files_are_rebound_too(across_files: Any) -> None:
 
 def test_numba_compiles_helpers_of_other_files_and_lists_as_constants(across_files: Any) -> None:
     pytest.importorskip("numba")
-    found = port_of(across_files, "numba_op")(tf.constant([0.5]))
+    found = port_of(across_files, "numba_op")(tf.constant([0.5], tf.float64))
     np.testing.assert_allclose(found, 4 * np.tanh([0.5]) + 2)
 
 
 def test_files_of_helpers_are_known_without_what_is_installed(across_files: Any) -> None:
-    assert {Path(file).name for file in files_reached(across_files)} == {
+    assert {Path(code.co_filename).name for code in codes_reached(across_files)} == {
         "body_of_this_test.py",
         "rebinding_helpers_of_this_test.py",
     }

@@ -14,7 +14,7 @@ from pyopbench.model.op import Op
 from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.extract.module import place_of_user
-from pyopbench.ports.rebinding import BODY, files_reached
+from pyopbench.ports.rebinding import BODY, codes_reached
 
 PLACE = re.compile(r'File "?([^"\n]+?)"?[,:]? (?:line |\()(\d+)')
 """A line of source as tracebacks, TensorFlow and Numba quote it in their messages."""
@@ -81,9 +81,10 @@ def _tails(file: str) -> list[str]:
 
 
 def _files_of(op: Op) -> set[str]:
-    bodies = [op.py_function, op.numpy, op.tensor, op.python, op.numpy_gradient, op.tensor_gradient]
-    own = {file for body in bodies if body is not None and (file := file_of(body)) is not None}
-    return own.union(*(files_reached(body) for body in bodies if body is not None))
+    every = [op.py_function, op.numpy, op.tensor, op.python, op.numpy_gradient, op.tensor_gradient]
+    bodies = [body for body in every if body is not None]
+    own = {file for body in bodies if (file := file_of(body)) is not None}
+    return own | {code.co_filename for body in bodies for code in codes_reached(body)}
 
 
 def file_of(body: Any) -> str | None:

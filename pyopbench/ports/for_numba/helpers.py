@@ -163,6 +163,15 @@ def _edges_of(array, bins):
 
 
 @numba.njit
+def _edges_in_32_bits(edges):
+    """Return the edges of bins as NumPy computes them from elements of 32 bits."""
+    count, first, last = len(edges) - 1, np.float32(edges[0]), np.float32(edges[-1])
+    found = np.arange(count + 1).astype(np.float32) * np.float32((last - first) / np.float32(count)) + first
+    found[-1] = last
+    return found
+
+
+@numba.njit
 def _edges_between(first, last, bins):
     """Return the edges of so many bins of one width between two numbers."""
     if not (np.isfinite(first) and np.isfinite(last)):

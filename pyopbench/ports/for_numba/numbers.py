@@ -150,7 +150,12 @@ def of_numbers(node: ast.Call, names: Names) -> ast.expr | None:
     """Return a replacement for a call like `np.maximum(x, 0.0)`, with the numbers in the dtype of the result."""
     name, args = names.called(node)
     is_clip, is_where = name == "np.clip", name == "np.where" and len(args) == 3
+    if name.startswith("math.") and any(names.dtype(one) == "float32" for one in args):
+        # Python's functions compute with 64 bits, and Numba's with those of the argument.
+        return ast.Call(node.func, [cast("float64", one) if names.dtype(one) == "float32" else one for one in args], [])
     if not (is_clip or is_where or is_ufunc(name)) or (node.keywords and not is_clip):
+        return None
+    if is_clip and (len(args) > 3 or not {one.arg for one in node.keywords} <= {"a_min", "a_max", "min", "max"}):
         return None
     names.require(node)
     dtype = names.dtype(node)
@@ -185,7 +190,7 @@ KEEPING = {
     *("flip", "fliplr", "flipud", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "where"),
     *("clip", "take", "roll", "pad", "repeat", "tile", "broadcast_to", "expand_dims", "squeeze", "swapaxes"),
     *("moveaxis", "diff", "max", "min", "amax", "amin", "nanmax", "nanmin", "dot", "matmul", "outer", "unique"),
-    *("select", "diag", "triu", "tril", "cumsum", "cumprod", "delete", "append", "atleast_1d", "atleast_2d"),
+    *("diag", "triu", "tril", "cumsum", "cumprod", "delete", "append", "atleast_1d", "atleast_2d"),
     *("float32", "complex64", "int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64", "item", "rot90"),
     "ndarray",
 }

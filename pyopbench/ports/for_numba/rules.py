@@ -133,7 +133,7 @@ def _percentile(name: str, names: Names, a: ast.expr, q: ast.expr, axis: ast.exp
 
 def _norm(names: Names, x: ast.expr, *, axis: ast.expr, keepdims: ast.expr = FALSE) -> Any:
     text, keeps = "np.sqrt(np.sum(np.square(np.abs(X)), AXIS))", ast.unparse(keepdims)
-    if keeps not in ("True", "False") or not _is_one(axis):
+    if keeps not in ("True", "False") or not _is_one(axis) or not numbers.is_floating(names.dtype(x)):
         return None
     return tree(f"np.expand_dims(np.asarray({text}), AXIS)" if keeps == "True" else text, X=x, AXIS=axis)
 
@@ -170,7 +170,9 @@ def _histogram(
     else:
         return None
     if names.dtype(a) == "float32":
-        edges = tree("X.astype(np.float32)", X=edges)
+        ends = getattr(range, "elts", ())
+        is_of_elements = not ends or any(names.dtype(one) == "float32" for one in ends)
+        edges = tree("_edges_in_32_bits(X)" if is_of_elements else "X.astype(np.float32)", X=edges)
     weights = weights or tree("np.ones(1, np.int64)")  # a single weight is that of each element
     return tree("_histogram(X, EDGES, WEIGHTS)", X=a, EDGES=edges, WEIGHTS=weights)
 
@@ -392,7 +394,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "np.tile": _tile,
     "np.select": _select,
     "np.add.at": lambda names, a, indices, b: (
-        not isinstance(indices, ast.Tuple) and tree("_add_at(X, PLACES, Y)", X=a, PLACES=indices, Y=b)
+        (names.rank(indices) == 1 or names.are(indices, LIST))
+        and tree("_add_at(X, PLACES, Y)", X=a, PLACES=indices, Y=b)
     ),
     "np.einsum": _einsum,
     "np.ndarray": lambda names, shape, dtype=FLOAT: tree(
@@ -421,10 +424,11 @@ def matrix_product(node: ast.BinOp, names: Names) -> Any:
 
 
 def without_errstate(node: ast.With, names: Names) -> list[ast.stmt] | None:
-    """Return the statements under `np.errstate`, which says nothing to what is compiled."""
+    """Return the statements under `np.errstate`, which says nothing to what is compiled, unless errors are raised."""
     contexts = [one.context_expr for one in node.items if not one.optional_vars]
     functions = [names.value_of(one.func) for one in contexts if isinstance(one, ast.Call)]
-    return node.body if functions == [np.errstate] * len(node.items) else None
+    asked = {ast.unparse(option.value) for one in contexts if isinstance(one, ast.Call) for option in one.keywords}
+    return node.body if functions == [np.errstate] * len(node.items) and asked <= {"'ignore'", "'warn'"} else None
 
 
 def unpacked(node: ast.Assign, names: Names) -> Any:

@@ -21,15 +21,14 @@ from pyopbench.model.syntax import number_of
 from pyopbench.ports import arrays
 from pyopbench.ports.extract.definitions import CannotPort, definition_of
 from pyopbench.ports.functions.table import name_of
+from pyopbench.ports.porting.facts import TooLong
 from pyopbench.ports.porting.watched_values import METHODS
 from pyopbench.ports.rebinding import instrument, unwrap
 
 ARRAY, SCALAR, PYTHON = "array", "scalar", "python"
 LIST, TUPLE, OTHER = "list", "tuple", "other"
 
-STRICT = {
-    *("float16", "float32", "complex64", "int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64"),
-}
+STRICT = {"float16", "float32", "complex64", "int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64"}
 """Dtypes that NumPy keeps next to numbers of Python's; Numba computes with those in 64 bits, signed or floating."""
 
 SEE, DECIDED = "pyopbench_see", "pyopbench_decided"
@@ -111,20 +110,16 @@ def types_of(body: Callable[..., Any], examples: Iterable[Sequence[Any]], types:
     copied = instrument(body, instrumented, names)
     given = list(examples)
     for example in given:
-        with contextlib.suppress(_TooLong):
+        with contextlib.suppress(TooLong):
             runs.run(copied, example)
         if runs.all_steps > MOST_STEPS:
             break
     for _ in range(MOST_FORCED):
         if runs.all_steps > MOST_STEPS or not runs.turn_one():
             break
-        with contextlib.suppress(Exception, _TooLong):  # off its course, a body may raise anything
+        with contextlib.suppress(Exception, TooLong):  # off its course, a body may raise anything
             runs.run(copied, given[0])
     return types
-
-
-class _TooLong(BaseException):
-    """A run takes too long, as with a condition inverted. Not an `Exception`: the body might catch it."""
 
 
 class _Runs:
@@ -156,7 +151,7 @@ class _Runs:
         """Note the type of an expression; with a condition inverted, only if it was not evaluated before."""
         self.steps += 1
         if self.steps > (MOST_STEPS if self.turned else 10 * MOST_STEPS):
-            raise _TooLong
+            raise TooLong
         kind, place = type(value), (path, number)
         key: tuple[Any, ...] = (number, kind)
         if kind is np.ndarray:
@@ -211,11 +206,8 @@ class _Showing(ast.NodeTransformer):
         if isinstance(node, ast.If | ast.IfExp | ast.While):
             node.test = _calling(DECIDED, node.test, ast.Constant(number_of(node)), node.test)
         is_read = isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
-        return (
-            _calling(SEE, node, ast.Constant(number_of(node)), found)
-            if is_read and not isinstance(node, ast.Slice | ast.Starred)
-            else found
-        )
+        is_shown = is_read and not isinstance(node, ast.Slice | ast.Starred)
+        return _calling(SEE, node, ast.Constant(number_of(node)), found) if is_shown else found
 
     def visit_Call(self, node: ast.Call) -> Any:
         """Return a call that shows its arguments, and the object of a method."""

@@ -111,6 +111,11 @@ def np_number(value, dtype):
     return tf.constant(np.asarray(value, tf.as_dtype(dtype).as_numpy_dtype))
 
 
+def np_range(start, stop, step=1):
+    """Return whole numbers as Python's `range` does: none where there is none, which TensorFlow takes for an error."""
+    return tf.range(start, (tf.maximum if step > 0 else tf.minimum)(start, stop), step, tf.int64)
+
+
 def np_outputs(returned):
     """Return outputs with NumPy's dtypes for numbers of Python's, which have 32 bits in TensorFlow."""
     if isinstance(returned, (list, tuple)):
@@ -149,9 +154,8 @@ def np_once_replaced(tensor, places, values):
     """Return the result of `np_replaced`; equal positions are an error, as NumPy's order depends on memory layout."""
     flat = tf.reshape(places, [-1])
     counts = tf.math.unsorted_segment_sum(tf.ones_like(flat), flat, tf.size(tensor))
-    is_distinct = tf.reduce_all(counts < 2)
-    with tf.control_dependencies([tf.debugging.Assert(is_distinct, ["an element is written to twice"])]):
-        return np_last_replaced(tensor, tf.identity(places), values)
+    places = np_checked(places, tf.reduce_all(counts < 2), "an element is written to twice")
+    return np_last_replaced(tensor, places, values)
 
 
 def np_key_of_axes(tensor, key):
@@ -345,18 +349,13 @@ def np_points(*places):
 # Single elements where TensorFlow's functions differ: NaN, infinities and signs of zero.
 
 
-def np_truncate_mod(x, y):
-    """Return the remainder with the sign of x."""
-    return tf.raw_ops.TruncateMod(x=x, y=y)
-
-
 def np_floor_divide(x, y):
     """Return floor(x / y) as NumPy does: of floats from the remainder, so that rounding does not lift it."""
     if not x.dtype.is_floating:
         return np_of_divisor(tf.math.floordiv, x, y)
     zero, one = tf.zeros((), x.dtype), tf.ones((), x.dtype)
     divisor = tf.where(tf.equal(y, zero), one, y)
-    remainder = np_truncate_mod(x, divisor)
+    remainder = tf.raw_ops.TruncateMod(x=x, y=divisor)  # with the sign of x
     below = tf.not_equal(remainder, zero) & ((divisor < zero) != (remainder < zero))
     exact = (x - remainder) / divisor
     exact = tf.where(below, exact - one, exact)
@@ -401,6 +400,14 @@ def np_of_divisor(function, x, y):
     return tf.where(none, tf.zeros((), x.dtype), found)
 
 
+def np_log_of_base(x, base):
+    """Return logarithms to a base, which are whole for its powers: their floor may be taken."""
+    found = tf.math.log(x) / np.log(base)
+    whole = tf.round(found)
+    is_near = tf.abs(found - whole) <= 2 * np.finfo(x.dtype.as_numpy_dtype).eps * tf.abs(whole)
+    return found + tf.stop_gradient(tf.where(is_near, whole - found, tf.zeros((), x.dtype)))
+
+
 @helper("np.round np.around", a="own")
 def np_round(a, decimals=0):
     """Return elements rounded to decimals, halves to even."""
@@ -408,9 +415,10 @@ def np_round(a, decimals=0):
         if decimals < 0 or not a.dtype.is_integer:
             raise NotImplementedError("is supported only for floats, and for integers without decimals")
         return a
-    power = tf.constant(10.0 ** abs(decimals), a.dtype)
     if decimals == 0:
         return tf.round(a)
+    # Of a constant, graphs would multiply by the reciprocal, which is rounded otherwise.
+    power = tf.raw_ops.PlaceholderWithDefault(input=tf.constant(10.0 ** abs(decimals), a.dtype), shape=[])
     return tf.round(a * power) / power if decimals > 0 else tf.round(a / power) * power
 
 

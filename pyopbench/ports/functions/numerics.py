@@ -167,21 +167,15 @@ def np_diff(a, n=1, axis=-1):
     return np_moved(moved, -1, axis)
 
 
-def scipy_only_floats(tensor):
-    """Raise for what SciPy rounds in its own way."""
-    if not tensor.dtype.is_floating:
-        raise NotImplementedError("rounds integers in its own way: use .astype(float)")
-
-
 @helper("scipy.ndimage.gaussian_filter", input="own")
 def scipy_gaussian_filter(input, sigma, *, mode="reflect", cval=0.0):
     """Return a Gaussian filter along all axes, computed in float64 as SciPy does."""
     # SciPy's names of what is beyond the edges, and NumPy's; with a constant, there is one element more.
     modes = {"reflect": "symmetric", "mirror": "reflect", "nearest": "edge", "wrap": "wrap", "constant": "constant"}
     sizes = np_known_sizes(input)
-    scipy_only_floats(input)
-    if mode not in modes or np.ndim(sigma) or not sigma > 1e-15 or 0 in sizes:
-        raise NotImplementedError(f"is not supported for mode={mode!r}, sigma={sigma!r} and an array of shape {sizes}")
+    # Integers are rounded in SciPy's own way.
+    if not input.dtype.is_floating or mode not in modes or np.ndim(sigma) or not sigma > 1e-15 or 0 in sizes:
+        raise NotImplementedError(f"is not supported for mode={mode!r}, sigma={sigma!r} and {sizes} {input.dtype.name}")
     reach = int(4 * float(sigma) + 0.5)
     weights = np.exp(-0.5 / float(sigma) ** 2 * np.arange(-reach, reach + 1) ** 2)
     found = input
@@ -198,10 +192,10 @@ def scipy_gaussian_filter(input, sigma, *, mode="reflect", cval=0.0):
 @helper("scipy.ndimage.map_coordinates", input="own", coordinates="float64")
 def scipy_map_coordinates(input, coordinates, *, order=3, mode="constant", cval=0.0):
     """Return elements between those of an array, of order 1."""
-    scipy_only_floats(input)
     sizes = np_known_sizes(input)
-    if order != 1 or mode not in ("nearest", "constant", "reflect") or min(sizes) < 2:
-        raise NotImplementedError(f"is not supported for order={order}, mode={mode!r} and an array of shape {sizes}")
+    # Integers are rounded in SciPy's own way.
+    if not input.dtype.is_floating or order != 1 or mode not in ("nearest", "constant", "reflect") or min(sizes) < 2:
+        raise NotImplementedError(f"is not supported for order={order}, mode={mode!r} and {sizes} {input.dtype.name}")
     places = tf.unstack(coordinates)
     found = tf.zeros((), tf.float64)
     for corner in np.ndindex(*[2] * len(sizes)):

@@ -117,7 +117,7 @@ def np_nan_where(has_nan, found):
 def np_median(a, axis=None, *, keepdims=False, skips_nan=False):
     """Return the middle elements, of an even number the mean of both; NaN where there is any, or none is left."""
     flat, axes = np_gathered(a, axis)
-    ordered = np_sort(flat)
+    ordered = np_sort(tf.pad(flat, [[0, 0]] * len(flat.shape[1:]) + [[0, 1]], constant_values=np.nan))  # never empty
     count = tf.reduce_sum(tf.cast(~np_is_nan(flat), tf.int64), -1, keepdims=True)
     low, high = np_at(ordered, (count - 1) // 2), np_at(ordered, count // 2)
     middle = tf.where(tf.equal(low, high), low, (low + high) / 2)
@@ -167,7 +167,7 @@ def np_percentile(a, q, axis=None, *, keepdims=False, skips_nan=False):
 def np_extreme(a, axis=None, *, keepdims=False, initial=None, largest=True):
     """Return the largest or smallest elements; NaN where there is any."""
     axes = np_axes(axis, a.shape.rank)
-    np_refuse_empty(a, axes, initial)
+    a = np_refuse_empty(a, axes, initial)
     if a.dtype == tf.bool:
         return (tf.reduce_any if largest else tf.reduce_all)(a, axes, keepdims)
     found = (tf.reduce_max if largest else tf.reduce_min)(a, axes, keepdims)
@@ -178,11 +178,15 @@ def np_extreme(a, axis=None, *, keepdims=False, initial=None, largest=True):
 
 
 def np_refuse_empty(tensor, axes, initial):
-    """Raise what NumPy does of the extreme of no elements, of which TensorFlow makes an infinity."""
+    """Return a tensor; that it has no elements is an error, as in NumPy: TensorFlow's extreme is an infinity then."""
     if tensor.dtype.is_complex:
         raise NotImplementedError("is not supported for complex numbers")
     if initial is None and any(tensor.shape[axis] == 0 for axis in axes):
         raise ValueError("zero-size array to reduction operation which has no identity")
+    unknown = [axis for axis in axes if tensor.shape[axis] is None]
+    if initial is not None or not unknown:
+        return tensor
+    return np_checked(tensor, tf.reduce_all(tf.gather(tf.shape(tensor), unknown) > 0), "an extreme of no elements")
 
 
 @helper("np.argmax", a="own")
@@ -191,7 +195,7 @@ def np_place_of_extreme(a, axis=None, *, keepdims=False, largest=True):
     """Return where the largest or smallest element is, the first of equal ones, int64; of NaN if there is any."""
     tensor = tf.reshape(a, [-1]) if axis is None else a
     (place,) = np_axes(0 if axis is None else axis, tensor.shape.rank)
-    np_refuse_empty(tensor, [place], None)
+    tensor = np_refuse_empty(tensor, [place], None)
     if tensor.dtype == tf.bool:
         tensor = tf.cast(tensor, tf.int32)
     if tensor.dtype.is_floating:

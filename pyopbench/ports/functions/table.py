@@ -100,8 +100,8 @@ BINARY = {
 
 row("np.radians np.deg2rad", "x", "{x:loop} * (np.pi / 180)")
 row("np.degrees np.rad2deg", "x", "{x:loop} * (180 / np.pi)")
-row("np.log2", "x", "tf.math.log({x:loop}) / np.log(2)")
-row("np.log10", "x", "tf.math.log({x:loop}) / np.log(10)")
+row("np.log2", "x", "np_log_of_base({x:loop}, 2)")
+row("np.log10", "x", "np_log_of_base({x:loop}, 10)")
 row("np.bitwise_and", "x y", "{x:loop} & {y:loop}")
 row("np.bitwise_or", "x y", "{x:loop} | {y:loop}")
 row("np.bitwise_xor", "x y", "{x:loop} ^ {y:loop}")

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.syntax import NUMBER, number_of
+from pyopbench.ports.porting.calls import write_helper
 from pyopbench.ports.porting.control_flow import carried, in_lines, is_sequence_where_ways_meet
-from pyopbench.ports.porting.expressions import OPERATORS, SHIFTS, write_between, write_items
+from pyopbench.ports.porting.expressions import OPERATORS, helper_between, write_items
 from pyopbench.ports.porting.indexing import IndexEntry, comes_from, entries_of, is_by_tensor, pick
 from pyopbench.ports.porting.observations import NUMBER_KIND, TENSOR, dtype_of
 from pyopbench.ports.porting.typed import TypedCode, is_grown, is_number, write_list
@@ -70,7 +71,7 @@ def _replacing(code: TypedCode, entries: list[list[IndexEntry]], axes: int, rank
         return "np_replaced"
     if len(entries) == 1 and all(entry.kind in ("places", "number", "all") for entry in entries[0]):
         last = max(place for place, entry in enumerate(entries[0]) if entry.kind == "places")
-        if rank < axes - last:
+        if rank < axes - last - sum(entry.kind == "number" for entry in entries[0][last:]):
             return "np_replaced"  # the same values at all places
     is_row = len(several) == len(entries) == 1 and several[0].kind == "places" and several[0].rank == 1
     return "np_last_replaced" if is_row else "np_once_replaced"
@@ -188,8 +189,6 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
     if isinstance(target, ast.Attribute) or is_grown(target, code):
         raise code.refusal(node)
     _refuse_container(code, target)
-    if type(node.op) in SHIFTS and isinstance(target, ast.Name) and code.is_tensor(target):
-        return f"{target.id} = {write_between(code, node, node.op, target, value)}"
     if type(node.op) not in OPERATORS:
         return None
     between = code.source.span(target)[1], code.source.span(value)[0]
@@ -201,7 +200,11 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
         for key in keys:
             text = pick(code, target, text, entries_of(code, key))
         rank = max(code.one(value).rank, 1)  # what is added to differs from place to place
-        return write_item(code, target, f"{text} {sign} ({code.operand(value, dtype)})", rank)
+        helper = helper_between(code, node.op, dtype, root, value)
+        changed = f"{text} {sign} ({code.operand(value, dtype)})"
+        if helper:
+            changed = f"{code.use(helper)}({text}, {code.tensor(value, dtype)})"
+        return write_item(code, target, changed, rank)
     if isinstance(target, ast.Name) and (code.holds_tensors(value) or code.is_tensor(target)):
         kinds = {one.kind for one in code.seen(target)}
         if kinds == {"sequence"}:
@@ -209,8 +212,10 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
         one = code.one(target)
         # An array, which is written to, keeps its dtype; of numbers, it is that of the result.
         dtype = one.dtype if one.rank and one.dtype else code.loop(np.add, [target, value])[0][1]
+        if helper := helper_between(code, node.op, dtype, target, value):
+            return f"{target.id} = {write_helper(code, helper, [(target, dtype), (value, dtype)])}"
         given = code.operand(value, dtype)
-        if kinds <= {"tensor", "number"}:
+        if kinds <= {"tensor", "number"} and one.dtype in ("", dtype):
             return f"{target.id} {sign}= {given}"
         return f"{target.id} = tf.cast({target.id}, tf.{dtype}) {sign} ({given})"
     return None
@@ -251,7 +256,8 @@ def write_statement(code: TypedCode, call: ast.Call) -> str | None:
 def _write_output(code: TypedCode, call: ast.Call) -> str | None:
     """Return `np.add(x, y, out=z)` as an assignment to `z`; None for any other call."""
     ufunc, output = code.value_of(call.func), output_of(call)
-    if not isinstance(ufunc, np.ufunc) or output is None or any(one.arg != "out" for one in call.keywords):
+    masked = [one for one in call.keywords if one.arg == "where"]
+    if not isinstance(ufunc, np.ufunc) or output is None or len(call.keywords) > len(masked) + 1:
         return None
     given = call.args[: ufunc.nin]
     if not any(map(code.is_tensor, [*given, output])):
@@ -259,8 +265,8 @@ def _write_output(code: TypedCode, call: ast.Call) -> str | None:
     without = ast.copy_location(ast.Call(call.func, given, []), call)
     setattr(without, NUMBER, number_of(call))
     dtype = code.dtype(output)
-    text = code.write(without)
-    if code.loop(ufunc, given)[1] != dtype:
+    text = code.write(call if masked else without)
+    if not masked and code.loop(ufunc, given)[1] != dtype:
         text = f"tf.cast({text}, tf.{dtype})"
     if code.rank(output) != max(map(code.rank, given)):
         text = f"tf.broadcast_to({text}, tf.shape({code.write(output)}))"

@@ -23,14 +23,12 @@ from pyopbench.ports.porting.module_text import LAYER, Code, Unit, Units
 MODULE = Path(pyopbench.ports.__path__[0]) / "numba_op.py"
 """The code that each port has a copy of. It is read and not imported, because it imports Numba."""
 
-DRAWN_ALIKE = frozenset(
-    {
-        *("rand", "random", "random_sample", "ranf", "sample", "uniform", "randn", "normal", "standard_normal"),
-        *("randint", "choice", "permutation", "shuffle", "binomial", "multinomial", "poisson", "geometric", "zipf"),
-        *("exponential", "standard_exponential", "gumbel", "laplace", "logistic", "lognormal", "logseries", "power"),
-        *("standard_cauchy", "wald", "weibull"),
-    }
-)
+DRAWN_ALIKE = {
+    *("rand", "random", "random_sample", "ranf", "sample", "uniform", "randn", "normal", "standard_normal"),
+    *("randint", "choice", "permutation", "shuffle", "binomial", "multinomial", "poisson", "geometric", "zipf"),
+    *("exponential", "standard_exponential", "gumbel", "laplace", "logistic", "lognormal", "logseries", "power"),
+    *("standard_cauchy", "wald", "weibull"),
+}
 """Functions of `numpy.random` whose numbers Numba draws bit for bit after the same seed; of others the same
 distributions."""
 
@@ -157,30 +155,26 @@ def call_of_body(facts: Facts, copied: Sequence[int]) -> tuple[str, str]:
     names = [name for name, _, _ in facts.inputs]
     given = ", ".join(f"{name}.copy()" if place in copied else name for place, name in enumerate(names))
     name = f"{facts.function}_on_copies"
-    return (
-        name,
-        f'''
+    text = f'''
 @numba.njit
 def {name}({", ".join(names)}):
     """Call the body with copies of what it may write to: TensorFlow shares the memory of its tensors."""
     return {body}({given})
-''',
-    )
+'''
+    return name, text
 
 
 def call_after_seeding(facts: Facts, body: str) -> tuple[str, str]:
     """Return the name of the function that takes a seed behind the arguments of a body, and its source."""
     names, name = ", ".join(name for name, _, _ in facts.inputs), f"{facts.function}_after_seeding"
-    return (
-        name,
-        f'''
+    text = f'''
 @numba.njit
 def {name}({names}, seed):
     """Call the body after seeding: Numba has a generator for each thread."""
     np.random.seed(seed)
     return {body}({names})
-''',
-    )
+'''
+    return name, text
 
 
 def loop_over(
@@ -205,9 +199,7 @@ def loop_over(
             stored += f"        if {result}.shape != {one}.shape[1:]:\n"
             stored += '            raise ValueError("an example has outputs of another shape")\n'
         stored += f"        {one}[example] = {result}\n"
-    return (
-        name,
-        f'''
+    text = f'''
 @numba.njit
 def {name}({", ".join(inputs)}):
     """Return what the body returns for each example of a batch."""
@@ -217,8 +209,8 @@ def {name}({", ".join(inputs)}):
 {made}    for example in range(1, len({inputs[0]})):
         {", ".join(results)}{comma} = {body}({", ".join(f"{one}[example]" for one in inputs)})
 {stored}    return {", ".join(many)}{comma}
-''',
-    )
+'''
+    return name, text
 
 
 def call_of_gradient(

@@ -154,7 +154,10 @@ def write_for(code: Any, node: ast.For) -> str | None:
     if code.is_compiled and any(map(code.holds_tensors, call.args)) and (not has_step or is_number(call.args[2])):
         return _as_while(code, node, call.args)
     bounds = ", ".join(code.operand(one, "int64") for one in call.args)
-    return _write_loop(code, node, f"for {node.target.id} in tf.range({bounds}, dtype=tf.int64)")
+    numbers = f"tf.range({bounds}, dtype=tf.int64)"
+    if not all(map(is_number, call.args)):
+        numbers = f"{code.use('np_range')}({'0, ' if len(call.args) == 1 else ''}{bounds})"
+    return _write_loop(code, node, f"for {node.target.id} in {numbers}")
 
 
 def _as_while(code: Any, node: ast.For, given: Sequence[ast.expr]) -> str:
@@ -202,8 +205,10 @@ def write_return(code: Any, node: ast.Return) -> str | None:
     function = code.unit.node
     if node.value is None or not isinstance(function, ast.FunctionDef):
         return None
+    items = [one for one in ast.walk(function) if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)]
+    written = {one.value.id for one in items if isinstance(one.value, ast.Name)}
     for one in (name for name in ast.walk(node.value) if isinstance(name, ast.Name)):
-        if {TENSOR, ARRAY} <= {seen.kind for seen in code.seen(one)} and _is_written(function, one):
+        if {TENSOR, ARRAY} <= {seen.kind for seen in code.seen(one)} and one.id in written:
             raise code.refusal(node, f"`{one.id}`, which the function writes to, is not always computed from an input")
     left = code.observed.left.get(number_of(function), {})
     if not code.decides(function):
@@ -218,12 +223,6 @@ def write_return(code: Any, node: ast.Return) -> str | None:
     if set(names) != set(left) or not all(dtypes):
         raise code.refusal(node, "the number of results, or their dtypes, depend on values")
     return f"return {', '.join(map(code.tensor, values, dtypes))}"
-
-
-def _is_written(function: ast.FunctionDef, name: ast.Name) -> bool:
-    """Does a function write to elements of an array that has a name?"""
-    targets = [one for one in ast.walk(function) if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)]
-    return any(isinstance(one.value, ast.Name) and one.value.id == name.id for one in targets)
 
 
 def _holds_number(seen: Seen) -> bool:

@@ -19,7 +19,7 @@ OPERATORS = {
 }  # fmt: skip
 SHIFTS = {ast.LShift: "np_left_shift", ast.RShift: "np_right_shift"}
 ROUNDED = {ast.FloorDiv: "np_floor_divide", ast.Mod: "np_remainder"}
-"""Helpers for floats: TensorFlow's floor of a quotient may be one too many, and it has other signs of 0."""
+"""Helpers: TensorFlow's floor of a quotient of floats may be one too many, and of integers by 0, NumPy makes 0."""
 COMPARISONS = {
     ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Eq: np.equal,
     ast.NotEq: np.not_equal,
@@ -27,23 +27,23 @@ COMPARISONS = {
 
 
 def write_binary(code: TypedCode, node: ast.BinOp) -> str | None:
-    """Return `a + b` and the like, where a side is a tensor."""
-    if not any(map(code.is_tensor, [node, node.left, node.right])):
+    """Return `a + b` and the like, where a side is a tensor; it stays as it is where no side needs a cast."""
+    operator, left, right = node.op, node.left, node.right
+    if not any(map(code.is_tensor, [node, left, right])):
         return None
-    if isinstance(node.op, ast.MatMult):
-        return _write_product(code, node.left, node.right)
-    return write_between(code, node, node.op, node.left, node.right)
-
-
-def write_between(code: TypedCode, node: ast.AST, operator: ast.operator, left: ast.expr, right: ast.expr) -> str:
-    """Return the text of an operation, which stays as it is where no side needs a cast."""
-    if type(operator) not in OPERATORS:
-        raise code.refusal(node)
+    if isinstance(operator, ast.MatMult):
+        return _write_product(code, left, right)
     (first, second), _ = code.loop(OPERATORS[type(operator)], [left, right])
-    helper = SHIFTS.get(type(operator)) or (ROUNDED.get(type(operator)) if "float" in first else None)
-    if helper is not None:
+    if helper := helper_between(code, operator, first, left, right):
         return write_helper(code, helper, [(left, first), (right, second)])
     return code.replaced(node, [(left, code.operand(left, first)), (right, code.operand(right, second))])
+
+
+def helper_between(code: TypedCode, operator: ast.operator, dtype: str, left: ast.expr, right: ast.expr) -> str | None:
+    """Return the helper for an operation that TensorFlow does otherwise than NumPy; None for all others."""
+    is_of_numbers = is_number(right) or bool(code.one(left).weak and code.one(right).weak)
+    is_rounded = "float" in dtype or not is_of_numbers
+    return SHIFTS.get(type(operator)) or (ROUNDED.get(type(operator)) if is_rounded else None)
 
 
 def _write_product(code: TypedCode, left: ast.expr, right: ast.expr) -> str:
@@ -274,7 +274,8 @@ def extreme(given: Given) -> str | None:
     """Return the larger or smaller of two numbers, or of a vector; if one is NaN, it depends on their order."""
     code, has_nan = given.code, given.dtype.startswith("float")
     if given.get("y") is None:
-        return None if has_nan else f"tf.reduce_{given.name}({code.tensor(given['x'])})"
+        function = f"{code.use('np_extreme')}({code.tensor(given['x'])}, largest={given.name == 'max'})"
+        return None if has_nan else function
     if has_nan:
         is_better = {"max": "tf.greater", "min": "tf.less"}[given.name]
         texts = [is_better, *(code.tensor(given[name], given.dtype) for name in ("x", "y"))]
@@ -292,8 +293,7 @@ def rounded(given: Given) -> str | None:
     if decimals is not None and (given.name == "np.round" or code.one(given["x"]).weak is float):
         return None
     if decimals is not None:
-        scale = f"10.0 ** {code.write(decimals)}"
-        return f"tf.round({text} * {scale}) / {scale}"
+        return f"{code.use('np_round')}({text}, {code.write(decimals)})"
     if code.dtype(given["x"]) == "bool":  # NumPy makes float16 of it
         text = f"tf.cast({text}, tf.float16)"
     found = f"tf.round({text})"
@@ -338,14 +338,11 @@ def like(given: Given) -> str:
     return f"tf.{name}({joined([given.code.tensor(given['a']), '' if own else f'dtype=tf.{given.dtype}'])})"
 
 
-@partial(row, "np.size", "a")
-def size(given: Given) -> str:
-    """Return the number of elements."""
-    return write_count(given.code, given["a"], given.node)
-
-
 def write_count(code: TypedCode, array: ast.expr, node: ast.expr) -> str:
     """Return the number of elements of an array, which is the value of a node."""
     text = code.write(array)
     is_unknown = code.is_tensor(node)
     return f"tf.size({text}, tf.int64)" if is_unknown else f"int(np.prod({code.use('np_known_sizes')}({text})))"
+
+
+row("np.size", "a", lambda given: write_count(given.code, given["a"], given.node))

@@ -153,7 +153,7 @@ def _resized(example: Sequence[Any], sizes: Mapping[Axis, int]) -> tuple[Any, ..
     return tuple(inputs)
 
 
-class _TooLong(BaseException):
+class TooLong(BaseException):
     """A call took too long. Not an `Exception`: the body might catch it."""
 
 
@@ -167,7 +167,7 @@ def _outputs_before(op: Op, inputs: Sequence[Any], end: float) -> tuple[Any, ...
         return None
 
     def interrupt(*_: Any) -> None:
-        raise _TooLong
+        raise TooLong
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:

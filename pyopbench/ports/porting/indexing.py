@@ -11,13 +11,10 @@ from pyopbench.ports.porting.observations import ARRAY, NUMBER_KIND, OTHER, SEQU
 from pyopbench.ports.porting.typed import TypedCode
 from pyopbench.ports.porting.watching import names_written
 
-NEVER_NEGATIVE = frozenset(
-    {
-        *("range", "len", "np.argsort", "np.argmax", "np.argmin", "np.where", "np.nonzero", "np.flatnonzero"),
-        *("np.arange", "np.searchsorted", "np.digitize", "np.bincount"),
-        *("np.argwhere", "np.zeros"),
-    }
-)
+NEVER_NEGATIVE = {
+    *("range", "len", "np.argsort", "np.argmax", "np.argmin", "np.where", "np.nonzero", "np.flatnonzero"),
+    *("np.arange", "np.searchsorted", "np.digitize", "np.bincount", "np.argwhere", "np.zeros"),
+}
 """Functions of which no result is below 0, so that it can be gathered as it is."""
 
 PASSED_ON = ("np.astype", "np.ravel", "np.reshape", "np.copy", "np.flatten")

@@ -190,7 +190,7 @@ def _is_of_library(function: Any) -> bool:
 
 ATTRIBUTES = {
     "T": "tf.transpose({})", "mT": "tf.linalg.matrix_transpose({})", "real": "tf.math.real({})",
-    "imag": "tf.math.imag({})", "ndim": "{}.shape.rank", "dtype": "{}.dtype.as_numpy_dtype",
+    "imag": "tf.math.imag({})", "ndim": "{}.shape.rank", "dtype": "np.dtype({}.dtype.as_numpy_dtype)",
 }  # fmt: skip
 
 

@@ -341,9 +341,7 @@ OF_SHAPES = frozenset(
 )
 """Functions that look at the shapes of arrays, and at no value of the first."""
 
-OF_UNKNOWN_SIZE = frozenset(
-    {"nonzero", "flatnonzero", "argwhere", "unique", "intersect1d", "union1d", "setdiff1d", "bincount"}
-)
+OF_UNKNOWN_SIZE = {"nonzero", "flatnonzero", "argwhere", "unique", "intersect1d", "union1d", "setdiff1d", "bincount"}
 """Functions whose results have a length that depends on values."""
 
 WRITING = frozenset({"copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis", "shuffle"})

@@ -161,12 +161,10 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
         one = replace(facts, inputs=inputs, outputs=tuple((dtype, shape[1:]) for dtype, shape in facts.outputs))
     units = Units(body.source, name)
     written_to = written_inputs(arrange(op.numpy, unwrap(op.numpy)), examples_of(op, 2, 1), units)
-    gradient = ""
+    types, gradient = types_of(op.numpy, examples_of(op, 2, 1)), ""
     if op.numpy_gradient is not None:
         gradient = definition_of(unwrap(op.numpy_gradient))[1].name
         units.add(gradient)
-    types = types_of(op.numpy, examples_of(op, 2, 1))
-    if op.numpy_gradient is not None:
         types = types_of(op.numpy_gradient, [_given_to_gradient(op, one)], types)
     code = body_code.BodyCode(units, name, DECORATOR, types)
     statements = code.write_units()
@@ -176,7 +174,12 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     called, text = body_code.call_of_body(one, [place for place in written_to if one.inputs[place][2]])
     texts = [*_with_functions(units, statements, helpers), module, text]
     is_seeded = bool(code.drawn) and "seed" not in code.drawn
-    _check_draws(op, one, is_seeded=is_seeded, is_of_batch=is_of_batch)
+    draws_otherwise = op.own is not None and op.own.is_random and not is_seeded
+    if draws_otherwise or (is_seeded and (is_of_batch or gradient)):
+        why = "the body draws random numbers, which a port does by `np.random`, without a gradient or loop over a batch"
+        raise CannotPort(why, fix="draw by that, or keep the callback")
+    if is_seeded and "seed" in {name for name, _, _ in one.inputs}:
+        raise CannotPort("`seed` is a name that the port needs", fix="give yours another name")
     if is_seeded:
         called, text = body_code.call_after_seeding(one, called)
         texts.append(text)
@@ -186,10 +189,8 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
         names = [name for name, _, _ in facts.inputs]
         called, text = body_code.loop_over(called, names, outputs, is_tuple=isinstance(returned, tuple))
         texts.append(text)
-    given = ""
-    if gradient:
-        given, made = _gradient_op(op, facts, one, gradient, is_of_batch=is_of_batch)
-        texts += made
+    given, made = _gradient_op(op, facts, one, gradient, is_of_batch=is_of_batch) if gradient else ("", [])
+    texts += made
     taken = [(dtype, rank) for _, dtype, rank in facts.inputs] + ([("int32", 0)] if is_seeded else [])
     texts.append(body_code.op_text(f"{facts.function}_op", called, taken, facts.outputs, given))
     loop = " and the loop over a batch" if is_of_batch else ""
@@ -202,16 +203,6 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     text = port_text(how, [one for one in texts if one], units, also=imports)
     facts = facts if gradient else replace(facts, differentiable=())
     return PortModule(text, facts, drawn=frozenset(code.drawn) if is_seeded else None)
-
-
-def _check_draws(op: Op, facts: Facts, *, is_seeded: bool, is_of_batch: bool) -> None:
-    """Check that what a body draws can be drawn by Numba."""
-    if op.own is not None and op.own.is_random and not is_seeded:
-        raise CannotPort("the body draws random numbers, and not by functions of `np.random`", fix="draw by those")
-    if is_seeded and (is_of_batch or op.numpy_gradient is not None):
-        raise CannotPort("the body draws random numbers, and a port that does has no gradient and no loop over a batch")
-    if is_seeded and "seed" in {name for name, _, _ in facts.inputs}:
-        raise CannotPort("`seed` is a name that the port needs", fix="give yours another name")
 
 
 def _of_seed(drawn: Set[str]) -> str:

@@ -33,6 +33,13 @@ def names(x: Any) -> Any:
     return FACTOR * x, x + COUNT, alpha * x + beta * x, x * math.pi, np.pi * x, x * steps, x / len(x), x * x.shape[1]
 
 
+def of_elements(x: Any) -> Any:
+    found = np.zeros(3)
+    for i in range(3):
+        found[i] = math.log(1 + math.exp(100 * x[0, i])) + math.sqrt(x[0, i])
+    return found, x
+
+
 def strong(x: Any) -> Any:
     return STRONG * x, np.float64(0.9) * x, x * np.ones(3)
 
@@ -129,8 +136,8 @@ def powers(x: Any) -> Any:
         (cast_again, "float32 float64"),
         (complex_numbers, "complex64 float32"),
         (powers, "float32 float64"),
-        *((body, "float32") for body in (larger, strong, in_place_of_floats, compared, rebound, with_default)),
-        *((body, "float32") for body in (scalars_of, closing_over(0.9), closing_over(2))),
+        *((body, "float32") for body in (larger, strong, of_elements, in_place_of_floats, compared, rebound)),
+        *((body, "float32") for body in (with_default, scalars_of, closing_over(0.9), closing_over(2))),
     ],
 )
 def test_values_and_dtypes_are_those_of_numpy(body: Any, dtypes: str) -> None:

@@ -40,7 +40,9 @@ def counted(x: Any) -> Any:
 
 def measured(x: Any) -> Any:
     long = np.linalg.norm(x, axis=1, keepdims=True)
-    return np.linalg.norm(x, axis=-1), long, x.clip(min=1), x.clip(max=3), x.clip(min=1, max=2)
+    within = x * 2
+    np.clip(within, 1, 5, out=within)
+    return within, np.linalg.norm(x, axis=-1), long, x.clip(min=1), x.clip(max=3), x.clip(min=1, max=2)
 
 
 def chosen(x: Any) -> Any:
@@ -186,6 +188,15 @@ def shadowed(x: Any) -> Any:
 )
 def test_values_shapes_and_dtypes_are_those_of_numpy(body: Any, dtype: str) -> None:
     require_equal_to_numpy(body, np.array([[3, 1, 2, 0], [0, 2, 1, 3], [1, 1, 4, 4]], dtype))
+
+
+def test_histograms_of_bytes_are_those_of_numpy() -> None:
+    def body(x: Any) -> Any:
+        counts, edges = np.histogram(x, 10)
+        return np.histogram(x, 256)[0], counts, edges
+
+    of_bytes = np.random.default_rng(0).integers(0, 256, 4000)
+    require_equal_to_numpy(body, (of_bytes / 255).astype(np.float32))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int64"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,43 @@ def test_what_python_evaluates_once_is_evaluated_once(expression: str, tmp_path:
     port = tf.function(import_text("once_ported", made.port).body)
     for x in FLOATS[:-1]:
         assert difference(port(x), body(x.copy())) == ""
+
+
+EXACT = [np.array(one) for one in ([0.3, 9, 0.5], [10.0, 64, 1], [1e6, 4096, 2], [0.0, 0.05, 8], [1e3, 0.1, -1])]
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "y = x * 1.0; y //= 0.1; return y",
+        "y = x * 1.0; y[1:] //= 0.1; y[0] %= 0.3; return y",
+        "k = (x * 10).astype(np.int64); return 7 // (k - 10), 7 % (k - 10)",
+        "return np.floor(np.log10(np.abs(x) + 0.0)), np.floor(np.log2(x[:2] + 0.0))",
+        "return np.round(x, 1) == 0.3, np.round(x, 1) == 0.7",
+        "best = 0.1\n    for i in range(3):\n        best = np.maximum(best, x[i])\n    return best",
+        "z = np.full_like(x, 3); np.divide(1, x, out=z, where=x > 0.5); return z",
+        "return np.median(x[x > 8]), np.nanmedian(x[x > 8])",
+        "n = (x > 1).sum(); n += x.mean(); m = (x > 0).sum(); m *= 0.5; return n, m",
+        "return x * (x.dtype.itemsize if x.dtype.kind == 'f' else 2)",
+        "keep = x > 1; keep[0] = 1; return keep",
+    ],
+)
+def test_what_is_exact_in_numpy_is_exact_in_a_graph(statements: str) -> None:
+    body = import_text("exact", f"import numpy as np\n\n\ndef body(x):\n    {statements}\n").body
+    port = tf.function(port_of(body, EXACT[0]))
+    for x in EXACT:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy's, of the median of nothing
+            expected = body(x.copy())
+        assert difference(port(x), expected) == ""
+
+
+@pytest.mark.parametrize("expression", ["np.max(x[x > 5])", "np.argmin(x[x > 5])", "max(x[x > 5].astype(np.int64))"])
+def test_the_extreme_of_no_elements_is_an_error(expression: str) -> None:
+    body = import_text("extreme", f"import numpy as np\n\n\ndef body(x):\n    return {expression}\n").body
+    port = tf.function(port_of(body, EXACT[0]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="no elements"):
+        port(np.zeros(3))
 
 
 def test_an_error_of_the_body_has_its_line(tmp_path: Path) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from pyopbench.model.files import load_file
 from pyopbench.model.syntax import number_of
 from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.porting.observations import TENSOR
 from pyopbench.ports.porting.observe import MOST_STEPS, observe
-from written_ports import line_of, lines_of, run_its_test, write_source
+from written_ports import line_of, lines_of, port_of, run_its_test, write_source
 
 VECTOR = "rng.random(6)"
 
@@ -87,6 +89,17 @@ def test_a_loop_of_known_length_stays_pythons_and_a_long_one_goes_over_a_range_o
     short, long = (write_source(tmp_path, source.format(rounds), VECTOR).port for rounds in (20, 2000))
     assert {"    s = 0.0", "    for i in range(20):"} <= lines_of(short)
     assert {"    s = tf.constant(0.0, tf.float64)", "    for i in tf.range(2000, dtype=tf.int64):"} <= lines_of(long)
+
+
+def test_a_loop_over_a_range_that_ends_before_it_begins_has_no_rounds() -> None:
+    def body(x: Any) -> Any:
+        total = 0.0
+        for i in range(len(x) - 5):
+            total += x[i]
+        return total
+
+    port = tf.function(port_of(body, np.ones(2000)))
+    assert [float(port(np.ones(size))) for size in (3, 7)] == [0, 2]
 
 
 def test_a_loop_with_conditions_on_values_is_unrolled_for_fewer_rounds(tmp_path: Path) -> None:

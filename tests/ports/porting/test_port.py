@@ -132,7 +132,7 @@ def test_what_needs_no_change_stays_as_it_stands(tmp_path: Path) -> None:
         ("return x.sum(keepdims=True)", "return tf.reduce_sum(x, keepdims=True)"),
         (
             "return np.zeros(x.shape, x.dtype) + x",
-            "return np.zeros(tuple(np_known_sizes(x)), x.dtype.as_numpy_dtype) + x",
+            "return np.zeros(tuple(np_known_sizes(x)), np.dtype(x.dtype.as_numpy_dtype)) + x",
         ),
         ("return x @ x", "return tf.tensordot(x, x, 1)"),
     ],
