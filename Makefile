@@ -92,7 +92,7 @@ lock-versions: .venv/.uv
 	> .venv/version.in; \
 	$(COMPILE) --no-annotate --override .venv/overrides.in pyopbench/engine/locks/requirements.in .venv/version.in -o "$$lock" || exit; done
 
-# With Python 3.10 or 3.11, for which all of them have wheels.
+# Needs Python 3.10 or 3.11: other versions lack wheels of some of these TensorFlow versions.
 versions: .venv/.dev
 	@status=0; for lock in pyopbench/engine/locks/*.txt; do version=$$(basename "$$lock" .txt); echo "== TensorFlow $$version"; \
 	.venv/bin/pyopbench verify --tf "$$version" || status=1; done; exit $$status

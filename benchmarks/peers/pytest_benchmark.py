@@ -32,7 +32,7 @@ def compare(task: Task) -> list[Row]:
         PeerFailed: pytest ended with an error or left a case out.
     """
     (task.folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    plain = ["-c", "pytest.ini", "--noconftest", "-p", "no:cacheprovider"]  # ours has shorter times
+    plain = ["-c", "pytest.ini", "--noconftest", "-p", "no:cacheprovider"]  # our conftest.py shortens the times
     command = ["-m", "pytest", *plain, str(SUITES / "pytest_suite.py")]
     first_took, _ = call(task, [*command, "--benchmark-json=first.json"], "first.log")
     gates = ["--benchmark-compare-fail", *(f"{field}:{GATE_PERCENT}%" for field in FIELDS)]

@@ -50,7 +50,8 @@ def _name(case: Case) -> str:
 def describe(benchmark: Any, case: Case, title: str, *, is_latency: bool = False) -> None:
     """Give a benchmark its group, and what pytest-benchmark stores next to its times.
 
-    Only the seconds of a call are those of the case; others belong to a graph or to several threads.
+    pyopbench reads times as those of the case that `case` names. Where the time is not of one call, but of a graph or
+    of several threads, the key is `of_case`, which it ignores.
     """
     benchmark.group = f"{case.op}, size {case.size}, {title}"
     named = {"case" if is_latency else "of_case": case.id}

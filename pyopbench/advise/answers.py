@@ -86,7 +86,7 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[bool, int]:
-        """Its place among the changes to try: the least work first, and last what is slower than the callback alone."""
+        """The key by which changes are ordered: the least work first, but last what, timed alone, was slower."""
         return self.saved is not None and self.saved < 0, EFFORTS.get(self.replaced_by, LARGEST_EFFORT)
 
 
@@ -185,7 +185,7 @@ def most_saved(callback: Callback, step: Step, candidate: Candidate, seconds_alo
 
 
 def cheapest_first(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Return the candidates to try: those that save most alone and those that were not measured, the cheapest first."""
+    """Return the candidates to try, in the order of their rank: those not measured, and those that save most alone."""
     best = sorted(candidates, key=lambda one: -1.0 if one.saved is None else -one.saved)[:MOST_TRIED]
     return tuple(sorted(best, key=lambda one: one.rank))
 

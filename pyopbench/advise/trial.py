@@ -47,7 +47,8 @@ class Trial:
     """The state of the runs.
 
     Attributes:
-        run_seconds: the longest usual run so far that did not fail; that of the recording before there is one.
+        run_seconds: of the longest run so far that did not fail, except the first run of a change, which may be much
+            slower; of the recording before there is one.
         once: the changes of a callback that ran once without a fault, each with the seconds of a step, the best first.
         seconds: of a step with the change of a callback that is in place.
         compiled: file names and variants of the ports that Numba has compiled.
@@ -122,7 +123,7 @@ def _write(trial: Trial, row: CallbackAdvice, candidate: Candidate) -> Answer | 
 
 
 def _take_cheapest(trial: Trial, candidates: Sequence[tuple[CallbackAdvice, Candidate]]) -> None:
-    """Take the cheapest change of each callback that has none yet, without a run, because there is no time for more."""
+    """Take the cheapest change of each callback that has none yet, without a run of its own."""
     for row, candidate in candidates:
         if row in trial.once:
             trial.advice.untried.append(_title(row, candidate.variant))
@@ -134,7 +135,7 @@ def _take_cheapest(trial: Trial, candidates: Sequence[tuple[CallbackAdvice, Cand
 def _run_each_once(trial: Trial, candidates: Sequence[tuple[CallbackAdvice, Candidate]]) -> None:
     """Run the original program once, and once with each change, while time is left for the comparison in pairs.
 
-    The only change that is left goes into the pairs at once.
+    If no other change has passed, the last one needs no run of its own: the pairs compare it.
     """
     trial.attempt.listener.say(
         f"running the program once as it is, and with each of {formatting.count(len(candidates), 'change')}, for about "
@@ -142,8 +143,8 @@ def _run_each_once(trial: Trial, candidates: Sequence[tuple[CallbackAdvice, Cand
     )
     original = _run(trial, "as it is", {})
     for place, (row, candidate) in enumerate(candidates):
-        is_last = place == len(candidates) - 1 and not trial.once
-        if is_last or not trial.has_time(2 * LEAST_TURNS + 1):
+        is_only_one_left = place == len(candidates) - 1 and not trial.once
+        if is_only_one_left or not trial.has_time(2 * LEAST_TURNS + 1):
             _take_cheapest(trial, candidates[place:])
             break
         answer = _write(trial, row, candidate)
@@ -261,7 +262,7 @@ def is_enough(before: Sequence[Run], after: Sequence[Run], minimum_effect: float
 
 
 def _run(trial: Trial, said: str, change: Mapping[str, bytes], shift: int = 0, *, is_usual: bool = True) -> Run:
-    """Run a copy of the program; other runs are expected to take as long if this one `is_usual`."""
+    """Run a copy of the program. If `is_usual`, its seconds are used to estimate those of later runs."""
     attempt = trial.attempt
     begun, parts = attempt.tools.clock(), attempt.folder / TURNS / "run"
     # As many steps as were recorded, and more time, because a port may take long to compile.

@@ -1,6 +1,6 @@
 """Consoles for text from anybody, and how sentences and errors are printed on them.
 
-Results go to `out`, which is stdout; progress, notes and errors to `err`, which is stderr.
+Results go to `out`, which is stdout; progress and notes to `err`, and errors to `errors`, which are both stderr.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class PrintableConsole(Console):
 out = PrintableConsole(highlight=False, soft_wrap=False, emoji=False)
 err = PrintableConsole(stderr=True, highlight=False, emoji=False)
 errors = PrintableConsole(stderr=True, highlight=False, emoji=False)
-"""For what `--quiet`, which silences `err`, does not hide."""
+"""For errors and for commands that resume a run: `--quiet`, which silences `err`, does not silence it."""
 
 
 def say(markup: str, console: Console = out, *, mark: str = "") -> None:

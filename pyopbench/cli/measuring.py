@@ -95,7 +95,7 @@ def run(
     if listing:
         print_plan(axes, own, environments[0], as_json=as_json)
         return 0
-    with alone_on_this_machine():  # planning computes, too
+    with alone_on_this_machine():  # planning runs ops, which would disturb another measurement
         begun, judging = plan_run(
             out_path,
             listener_here(),
@@ -240,7 +240,7 @@ def pipeline(
     )
     judging = judging_of(request.baseline, request.minimum_effect)
     listener = listener_here()
-    with alone_on_this_machine():  # planning computes, too
+    with alone_on_this_machine():  # planning runs ops, which would disturb another measurement
         with listener.busy("planning"):
             begun = pipelines.begin(out_path, request, ("pyopbench", *sys.argv[1:]))
         say_planned(begun, listener)

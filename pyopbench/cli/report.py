@@ -86,7 +86,7 @@ def write_report(
 def retry_commands(judgement: Judgement, sources: Sequence[Source]) -> list[str]:
     """Return the commands that try what was not tried of what is required; none for results of another tool."""
     runs = _own_runs(sources)
-    words = ["--require", ",".join(judgement.requires), *(_as_asked(runs[0]) if runs else [])]
+    words = ["--require", ",".join(judgement.requires), *(_run_options(runs[0]) if runs else [])]
     commands = {
         decision.op: shlex.join(
             [
@@ -113,8 +113,8 @@ def next_command(decision: Decision, judgement: Judgement, sources: Sequence[Sou
         return ""
     op = run.own.get(decision.op, (decision.op,))
     variant = variant_in(decision.baseline)
-    measuring = ["pyopbench", "run", *op, *_as_asked(own[0])]
-    again = [*measuring, *_as_measured(decision, run)]
+    measuring = ["pyopbench", "run", *op, *_run_options(own[0])]
+    again = [*measuring, *_case_options(decision, run)]
     report = ["pyopbench", "report", *(str(one.folder) for one in own)]
     words: Sequence[str] = again
     match reason.kind:
@@ -156,16 +156,16 @@ def _settling(reason: Reason, again: list[str], report: list[str], run: Run) -> 
     return [*again, "--launches", str(2 * reason.launches)]
 
 
-def _as_asked(run: OpenRun) -> list[str]:
-    """Return the options that measure as thoroughly as a run, and in its environment."""
+def _run_options(run: OpenRun) -> list[str]:
+    """Return the options `--quick`, `--tf`, `--with` and `--python` of a run."""
     asked = run.measured[0].side.asked
     given = (("--tf", asked.tf), ("--with", ",".join(asked.packages)), ("--python", asked.python))
     quick = ["--quick"] if run.plan.settings.quick else []
     return [*quick, *(word for option, value in given if value for word in (option, value))]
 
 
-def _as_measured(decision: Decision, run: Run) -> list[str]:
-    """Return the options that measure a decision as before."""
+def _case_options(decision: Decision, run: Run) -> list[str]:
+    """Return the options that select the cases of a decision, and its baseline."""
     cases = [case for case in map(Case.from_id, run.cases) if case.op == decision.op]
     sizes = sorted({case.size for case in cases if case.threads is None})
     variant = variant_in(decision.baseline)

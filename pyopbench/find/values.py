@@ -47,7 +47,7 @@ class ValueFlow:
             elif isinstance(node, ast.ClassDef):
                 self._classes.add(node.name)
             elif isinstance(node, ast.Call) and (source.path(node.func) or UNKNOWN).startswith(UNKNOWN):
-                calls.append(node)  # perhaps of a function of the file: of no import
+                calls.append(node)  # no import has this name, so it may be a function of the file
             self._bind_node(node)
         for call in calls:
             self._bind_arguments(call)

@@ -83,14 +83,15 @@ def parse_share(text: str) -> float:
 def parse_fail_on(text: str, minimum_effect: float) -> float | None:
     """Return the slowdown to fail on, as a share, from `slower:5%`; None from `never`.
 
-    Plain `slower` is by the minimum effect; no verdict is about less. `150%` is two and a half times the time.
+    Plain `slower` is by the minimum effect; no verdict is about less. `150%` is two and a half times the time. From 1
+    on, the percent sign is needed, because `slower:5` is meant to be 5%.
     """
     what, colon, share = text.strip().partition(":")
     if what == "never" and not colon:
         return None
     slowdown = _share(share) if colon else minimum_effect
     if what != "slower" or (colon and not slowdown) or (slowdown >= 1 and not share.strip().endswith("%")):
-        legal = "slower, slower:PERCENT or never"
+        legal = "slower, slower:5%, slower:0.05 or never; a share of 1 or more needs the percent sign"
         raise _not("a condition for --fail-on", text, legal, "--fail-on slower:5%")
     if slowdown < minimum_effect:
         raise BadInput(

@@ -47,7 +47,7 @@ class PortFiles:
     def __init__(self) -> None:
         """Know of none."""
         self._given: dict[tuple[str, str, str], PortFile] = {}
-        # The ops are kept, so that no other one gets the id of one.
+        # Each entry holds its op: Python could give the id of a deleted op, which is in the key, to another one.
         self._written: dict[tuple[int, str, str], tuple[Op, PortModule | CannotPort]] = {}
         self._files: dict[tuple[int, str, str], PortFile] = {}
         self._imported: dict[PortFile, Body] = {}
@@ -86,7 +86,7 @@ class PortFiles:
         return self._files[key]
 
     def module_of(self, op: Op, variant: str, dtype: str, callback: str = "") -> PortModule:
-        """Return the module of a port or an arrangement, never one that was given; all else is as in `file_of`."""
+        """Return the module that pyopbench writes, even if `give` took a file; arguments and errors as in `file_of`."""
         key, of_dtype = (id(op), variant, dtype), replace(op, dtypes=(dtype,))
         if key not in self._written:
             try:

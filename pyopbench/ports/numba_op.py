@@ -117,7 +117,7 @@ def _put_outputs(context, status, returned, outputs):
         tensor = TF_NewTensor(code, sizes.ctypes.data, axes, data, size, release, block)
         TF_SetOutput(context, place, tensor, status)
         TF_DeleteTensor(tensor)
-        if TF_GetCode(status) != 0 or sizes.size == 0:  # Numba frees `sizes` where it is read last
+        if TF_GetCode(status) != 0 or sizes.size == 0:  # never 0: read here, so that Numba does not free it before
             raise MemoryError
         put_outputs(context, status, returned[1:], outputs[1:])
 
@@ -154,7 +154,7 @@ def compute_op(kernel, context):
 
 
 class NumbaOp:
-    """The op of a body."""
+    """A TensorFlow op that runs a body, for one combination of dtypes and numbers of axes."""
 
     lock = threading.RLock()
 
@@ -173,7 +173,7 @@ class NumbaOp:
 
     @tf.autograph.experimental.do_not_convert
     def __call__(self, *inputs):
-        """Return a tensor, or a list of several."""
+        """Return the output, or a list of several; an input of another dtype raises `ValueError`."""
         tensors = [tf.convert_to_tensor(one, dtype) for one, (dtype, _) in zip(inputs, self.inputs)]
         if tf.executing_eagerly():
             found = eager_execute.execute(self.name.encode(), len(self.outputs), tensors, (), eager_context.context())

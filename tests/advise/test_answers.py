@@ -78,7 +78,7 @@ def test_what_is_not_measured_is_tried_beside_the_best_that_is(measured: Any) ->
     assert [one.variant for one in found] == [PARALLEL.key, BRIDGE, "numba_op", "processes"]
 
 
-def test_what_is_slower_alone_is_tried_last() -> None:
+def test_a_change_that_is_slower_when_timed_alone_is_tried_last() -> None:
     found = cheapest_first((Candidate("traced", -0.2), Candidate("numba_op", 0.4), Candidate(PARALLEL.key)))
     assert [one.variant for one in found] == [PARALLEL.key, "numba_op", "traced"]
 

@@ -125,7 +125,7 @@ def test_every_undecided_answer_comes_with_one_command(results, reason, words):
         parsed.commands[words[0]].make_context(words[0], command[2:])
 
 
-def test_a_command_measures_what_the_run_measured(results):
+def test_the_next_command_keeps_dtype_environment_and_quick(results):
     run = open_run(results)
     side = structs.replace(run.plan.sides[0], tf="2.16.2", packages=("numpy==1.26.4",))
     settings = structs.replace(run.plan.settings, quick=True)

@@ -87,7 +87,7 @@ class Keeper:
         try:
             arrays = [_array(one) for one in arguments]
         except Exception as error:  # noqa: BLE001 - whatever an argument is, the program goes on
-            held.refused = f"an input is not a dense tensor: {error!r}"
+            held.refused = f"an input cannot be stored: {error!r}"
             return None
         key = tuple((one.shape, one.dtype.str) for one in arrays)
         with self.lock:
@@ -108,7 +108,7 @@ class Keeper:
             listed = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
             arrays = [_array(one).copy() for one in listed if one is not None]
         except Exception as error:  # noqa: BLE001 - as above
-            held.refused = f"an output is not a dense tensor: {error!r}"
+            held.refused = f"an output cannot be stored: {error!r}"
             return
         with self.lock:
             self.bytes += sum(one.nbytes for one in arrays)
@@ -259,8 +259,8 @@ def _array(value: Any) -> Any:
     array = np.asarray(array)
     if array.dtype.kind in "US":
         array = array.astype(object)
-    if array.dtype.kind == "V":  # ml_dtypes' numbers, such as bfloat16, which NumPy's files do not name
-        raise TypeError(f"{array.dtype} is not kept")
+    if array.dtype.kind == "V":  # dtypes of ml_dtypes, such as bfloat16: `np.save` does not store which one it was
+        raise TypeError(f"the dtype {array.dtype} is not supported")
     if array.dtype.hasobject and not all(isinstance(one, (bytes, str)) for one in array.ravel().tolist()):
         raise TypeError("objects that are not text")
     return array

@@ -169,7 +169,7 @@ def _package_of(frame: FrameType) -> str:
 
 
 def _end_of_call(frame: FrameType) -> tuple[int, int] | None:
-    """Return the line and the column at which the call ends that a frame waits for; None before Python 3.11."""
+    """Return the line and the column (in bytes) where the current call of a frame ends; None before Python 3.11."""
     if sys.version_info < (3, 11):
         return None
     _, line, _, column = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))

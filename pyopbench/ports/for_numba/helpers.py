@@ -163,8 +163,8 @@ def _edges_of(array, bins):
 
 
 @numba.njit
-def _edges_in_32_bits(edges):
-    """Return the edges of bins as NumPy computes them from elements of 32 bits."""
+def _edges_in_float32(edges):
+    """Return evenly spaced edges, (n,) float32, computed in float32 like `np.linspace` between float32 ends."""
     count, first, last = len(edges) - 1, np.float32(edges[0]), np.float32(edges[-1])
     found = np.arange(count + 1).astype(np.float32) * np.float32((last - first) / np.float32(count)) + first
     found[-1] = last

@@ -170,9 +170,10 @@ def _histogram(
     else:
         return None
     if names.dtype(a) == "float32":
+        # Between float32 ends, NumPy computes in float32; between Python numbers in float64, and rounds the result.
         ends = getattr(range, "elts", ())
         is_of_elements = not ends or any(names.dtype(one) == "float32" for one in ends)
-        edges = tree("_edges_in_32_bits(X)" if is_of_elements else "X.astype(np.float32)", X=edges)
+        edges = tree("_edges_in_float32(X)" if is_of_elements else "X.astype(np.float32)", X=edges)
     weights = weights or tree("np.ones(1, np.int64)")  # a single weight is that of each element
     return tree("_histogram(X, EDGES, WEIGHTS)", X=a, EDGES=edges, WEIGHTS=weights)
 
@@ -424,7 +425,7 @@ def matrix_product(node: ast.BinOp, names: Names) -> Any:
 
 
 def without_errstate(node: ast.With, names: Names) -> list[ast.stmt] | None:
-    """Return the statements under `np.errstate`, which says nothing to what is compiled, unless errors are raised."""
+    """Return the statements under `np.errstate`, which compiled code ignores; None if it asks for errors or calls."""
     contexts = [one.context_expr for one in node.items if not one.optional_vars]
     functions = [names.value_of(one.func) for one in contexts if isinstance(one, ast.Call)]
     asked = {ast.unparse(option.value) for one in contexts if isinstance(one, ast.Call) for option in one.keywords}

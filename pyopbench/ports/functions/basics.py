@@ -112,7 +112,7 @@ def np_number(value, dtype):
 
 
 def np_range(start, stop, step=1):
-    """Return whole numbers as Python's `range` does: none where there is none, which TensorFlow takes for an error."""
+    """Return the numbers of Python's `range`, (n,) int64; n may be 0, where `tf.range(5, 3)` would raise."""
     return tf.range(start, (tf.maximum if step > 0 else tf.minimum)(start, stop), step, tf.int64)
 
 
@@ -401,7 +401,7 @@ def np_of_divisor(function, x, y):
 
 
 def np_log_of_base(x, base):
-    """Return logarithms to a base, which are whole for its powers: their floor may be taken."""
+    """Return logarithms to a base, whole where they are within 2 eps of that, so that the floor of powers is right."""
     found = tf.math.log(x) / np.log(base)
     whole = tf.round(found)
     is_near = tf.abs(found - whole) <= 2 * np.finfo(x.dtype.as_numpy_dtype).eps * tf.abs(whole)
@@ -417,7 +417,7 @@ def np_round(a, decimals=0):
         return a
     if decimals == 0:
         return tf.round(a)
-    # Of a constant, graphs would multiply by the reciprocal, which is rounded otherwise.
+    # A graph replaces division by a constant with multiplication by its rounded reciprocal, but not by a placeholder.
     power = tf.raw_ops.PlaceholderWithDefault(input=tf.constant(10.0 ** abs(decimals), a.dtype), shape=[])
     return tf.round(a * power) / power if decimals > 0 else tf.round(a / power) * power
 

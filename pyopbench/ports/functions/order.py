@@ -178,7 +178,7 @@ def np_extreme(a, axis=None, *, keepdims=False, initial=None, largest=True):
 
 
 def np_refuse_empty(tensor, axes, initial):
-    """Return a tensor; that it has no elements is an error, as in NumPy: TensorFlow's extreme is an infinity then."""
+    """Return a tensor; if an axis is empty, raise as NumPy does, where TensorFlow would return an infinity."""
     if tensor.dtype.is_complex:
         raise NotImplementedError("is not supported for complex numbers")
     if initial is None and any(tensor.shape[axis] == 0 for axis in axes):
@@ -186,7 +186,7 @@ def np_refuse_empty(tensor, axes, initial):
     unknown = [axis for axis in axes if tensor.shape[axis] is None]
     if initial is not None or not unknown:
         return tensor
-    return np_checked(tensor, tf.reduce_all(tf.gather(tf.shape(tensor), unknown) > 0), "an extreme of no elements")
+    return np_checked(tensor, tf.reduce_all(tf.gather(tf.shape(tensor), unknown) > 0), "a max or min of no elements")
 
 
 @helper("np.argmax", a="own")

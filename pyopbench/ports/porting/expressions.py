@@ -19,7 +19,7 @@ OPERATORS = {
 }  # fmt: skip
 SHIFTS = {ast.LShift: "np_left_shift", ast.RShift: "np_right_shift"}
 ROUNDED = {ast.FloorDiv: "np_floor_divide", ast.Mod: "np_remainder"}
-"""Helpers: TensorFlow's floor of a quotient of floats may be one too many, and of integers by 0, NumPy makes 0."""
+"""Helpers: TensorFlow's floor of a quotient of floats may be 1 too large; integers divided by 0 are 0 in NumPy."""
 COMPARISONS = {
     ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Eq: np.equal,
     ast.NotEq: np.not_equal,
@@ -40,9 +40,10 @@ def write_binary(code: TypedCode, node: ast.BinOp) -> str | None:
 
 
 def helper_between(code: TypedCode, operator: ast.operator, dtype: str, left: ast.expr, right: ast.expr) -> str | None:
-    """Return the helper for an operation that TensorFlow does otherwise than NumPy; None for all others."""
-    is_of_numbers = is_number(right) or bool(code.one(left).weak and code.one(right).weak)
-    is_rounded = "float" in dtype or not is_of_numbers
+    """Return the helper for an operation in a dtype for which TensorFlow differs from NumPy; None for all others."""
+    # Integers differ only where NumPy returns 0 for a divisor of 0: a literal is not 0, and Python's numbers raise.
+    never_by_zero = is_number(right) or bool(code.one(left).weak and code.one(right).weak)
+    is_rounded = "float" in dtype or not never_by_zero
     return SHIFTS.get(type(operator)) or (ROUNDED.get(type(operator)) if is_rounded else None)
 
 

@@ -111,9 +111,10 @@ class TypedCode(Code):
             is_constant = own != "bool" and np.can_cast(own, dtype)
             if not is_constant:  # `tf.cast` would first round its numbers to float32
                 text = f"tf.constant({text}, tf.{own})"
-        if is_constant and dtype == "bool":
+        if is_constant and dtype == "bool":  # `tf.constant(1, tf.bool)` raises
             text = f"bool({text})"
-        if not is_constant and any(one.kind == NUMBER_KIND for one in seen):  # `tf.cast` would round it to float32
+        # Where it is a number of Python's in some calls, `tf.cast` would first round that to float32.
+        if not is_constant and any(one.kind == NUMBER_KIND for one in seen):
             return f"{self.use('np_number')}({text}, tf.{dtype})"
         return f"tf.{'constant' if is_constant else 'cast'}({text}, tf.{dtype})"
 

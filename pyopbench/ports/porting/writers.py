@@ -175,9 +175,10 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     texts = [*_with_functions(units, statements, helpers), module, text]
     is_seeded = bool(code.drawn) and "seed" not in code.drawn
     draws_otherwise = op.own is not None and op.own.is_random and not is_seeded
-    if draws_otherwise or (is_seeded and (is_of_batch or gradient)):
-        why = "the body draws random numbers, which a port does by `np.random`, without a gradient or loop over a batch"
-        raise CannotPort(why, fix="draw by that, or keep the callback")
+    if draws_otherwise:
+        raise CannotPort("the body draws random numbers, but not with functions of `np.random`", fix="draw with those")
+    if is_seeded and (is_of_batch or gradient):
+        raise CannotPort("the body draws random numbers, and a port that does has no gradient and no loop over a batch")
     if is_seeded and "seed" in {name for name, _, _ in one.inputs}:
         raise CannotPort("`seed` is a name that the port needs", fix="give yours another name")
     if is_seeded:

@@ -190,7 +190,7 @@ def test_values_shapes_and_dtypes_are_those_of_numpy(body: Any, dtype: str) -> N
     require_equal_to_numpy(body, np.array([[3, 1, 2, 0], [0, 2, 1, 3], [1, 1, 4, 4]], dtype))
 
 
-def test_histograms_of_bytes_are_those_of_numpy() -> None:
+def test_histograms_of_float32_from_bytes_are_those_of_numpy() -> None:
     def body(x: Any) -> Any:
         counts, edges = np.histogram(x, 10)
         return np.histogram(x, 256)[0], counts, edges
