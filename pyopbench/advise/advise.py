@@ -63,9 +63,9 @@ def advise(program: Program, folder: Path, options: Options, listener: Listener,
 def _in_a_copy(attempt: Attempt) -> Iterator[None]:
     """Work in a copy of the program's folder: a body that is measured may write files by relative paths."""
     program, here, copy = attempt.program, Path.cwd(), attempt.folder / COPIES / MEASURED
-    program.copy_to(copy)
-    os.chdir(copy / program.folder.relative_to(program.root))
     try:
+        program.copy_to(copy)
+        os.chdir(copy / program.folder.relative_to(program.root))
         yield
     finally:
         os.chdir(here)

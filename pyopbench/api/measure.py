@@ -169,11 +169,8 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
     baseline = baseline or usual_baseline(axes.ops, own, axes.variants)
     judging = judging_of(baseline, effect, mix, split(requires))
     if shard is not None and revisions:
-        raise BadInput(
-            "a run over revisions is not divided into shards",
-            received=f"--shard {shard} with --rev",
-            hint="measure the revisions on one machine",
-        )
+        what = "a run over revisions is not divided into shards"
+        raise BadInput(what, received=f"--shard {shard} with --rev", hint="measure the revisions on one machine")
     sides_wanted = len(environments) * max(len(revisions), 1)
     request = plan.Request(
         axes,
@@ -186,8 +183,10 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
         fail_on=fail_on,
         minimum_effect=effect,
     )
+    plan.check_request(request)
     announce(environments, listener)
-    with listener.busy("planning: starting TensorFlow, compiling kernels, trying ports"):
+    doing = "planning: starting TensorFlow, compiling kernels, trying ports"
+    with alone_on_this_machine(), listener.busy(doing):  # which would disturb another measurement
         begun = sides.begin(folder, request)
     say_planned(begun, listener)
     if begun.has_several_sides:

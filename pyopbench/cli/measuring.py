@@ -84,7 +84,7 @@ def run(
     Measuring stops when more launches would change no answer, or at --budget. If you interrupt a run, pyopbench prints
     the command that resumes it.
     """
-    from pyopbench.api.listeners import alone_on_this_machine, listener_here
+    from pyopbench.api.listeners import listener_here
     from pyopbench.api.measure import plan_run, read_axes
     from pyopbench.cli.run import measure_and_report, print_plan
     from pyopbench.model.side import combine_environments
@@ -95,24 +95,23 @@ def run(
     if listing:
         print_plan(axes, own, environments[0], as_json=as_json)
         return 0
-    with alone_on_this_machine():  # planning runs ops, which would disturb another measurement
-        begun, judging = plan_run(
-            out_path,
-            listener_here(),
-            ("pyopbench", *sys.argv[1:]),
-            axes,
-            own,
-            baseline=baseline,
-            minimum_effect=minimum_effect,
-            requires=options.read_names("--require", requires),
-            environments=environments,
-            revisions=rev or (),
-            fail_on=fail_on,
-            budget_seconds=budget_seconds,
-            launches=launches,
-            shard=shard,
-        )
-        return measure_and_report(begun, judging, as_json=as_json, fail_on=fail_on)
+    begun, judging = plan_run(
+        out_path,
+        listener_here(),
+        ("pyopbench", *sys.argv[1:]),
+        axes,
+        own,
+        baseline=baseline,
+        minimum_effect=minimum_effect,
+        requires=options.read_names("--require", requires),
+        environments=environments,
+        revisions=rev or (),
+        fail_on=fail_on,
+        budget_seconds=budget_seconds,
+        launches=launches,
+        shard=shard,
+    )
+    return measure_and_report(begun, judging, as_json=as_json, fail_on=fail_on)
 
 
 def resume(
@@ -240,11 +239,10 @@ def pipeline(
     )
     judging = judging_of(request.baseline, request.minimum_effect)
     listener = listener_here()
-    with alone_on_this_machine():  # planning runs ops, which would disturb another measurement
-        with listener.busy("planning"):
-            begun = pipelines.begin(out_path, request, ("pyopbench", *sys.argv[1:]))
-        say_planned(begun, listener)
-        return measure_and_report(begun, judging, as_json=as_json)
+    with alone_on_this_machine(), listener.busy("planning"):  # which would disturb another measurement
+        begun = pipelines.begin(out_path, request, ("pyopbench", *sys.argv[1:]))
+    say_planned(begun, listener)
+    return measure_and_report(begun, judging, as_json=as_json)
 
 
 def port(

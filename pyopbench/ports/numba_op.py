@@ -174,7 +174,7 @@ class NumbaOp:
     @tf.autograph.experimental.do_not_convert
     def __call__(self, *inputs):
         """Return the output, or a list of several; an input of another dtype raises `ValueError`."""
-        tensors = [tf.convert_to_tensor(one, dtype) for one, (dtype, _) in zip(inputs, self.inputs)]
+        tensors = [tf.convert_to_tensor(one, dtype) for one, (dtype, _) in zip(inputs, self.inputs, strict=True)]
         if tf.executing_eagerly():
             found = eager_execute.execute(self.name.encode(), len(self.outputs), tensors, (), eager_context.context())
             if eager_execute.must_record_gradient():

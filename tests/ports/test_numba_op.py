@@ -103,9 +103,14 @@ def test_numbers_may_be_complex() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "string"])
-def test_what_numba_does_not_know_is_refused(of_doubled: NumbaOp, dtype: str) -> None:
-    with pytest.raises(Exception, match=r"float16|string"):
-        of_doubled(tf.zeros([2], dtype))
+def test_what_numba_does_not_know_is_refused(dtype: str) -> None:
+    with pytest.raises(Exception, match=r"float16|string|data type"):
+        NumbaOp(doubled, [(dtype, 1)], [("float32", (None,))])
+
+
+def test_a_tensor_of_another_dtype_is_an_error(of_doubled: NumbaOp) -> None:
+    with pytest.raises(ValueError, match="float64"):
+        of_doubled(tf.zeros([2], tf.float64))
 
 
 def test_it_has_the_gradient_that_is_given(of_doubled: NumbaOp) -> None:

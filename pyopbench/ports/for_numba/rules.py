@@ -133,8 +133,9 @@ def _percentile(name: str, names: Names, a: ast.expr, q: ast.expr, axis: ast.exp
 
 def _norm(names: Names, x: ast.expr, *, axis: ast.expr, keepdims: ast.expr = FALSE) -> Any:
     text, keeps = "np.sqrt(np.sum(np.square(np.abs(X)), AXIS))", ast.unparse(keepdims)
-    if keeps not in ("True", "False") or not _is_one(axis) or not numbers.is_floating(names.dtype(x)):
+    if keeps not in ("True", "False") or not _is_one(axis):
         return None
+    x = x if numbers.is_floating(names.dtype(x)) else tree("X.astype(np.float64)", X=x)
     return tree(f"np.expand_dims(np.asarray({text}), AXIS)" if keeps == "True" else text, X=x, AXIS=axis)
 
 

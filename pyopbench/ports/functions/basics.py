@@ -113,7 +113,8 @@ def np_number(value, dtype):
 
 def np_range(start, stop, step=1):
     """Return the numbers of Python's `range`, (n,) int64; n may be 0, where `tf.range(5, 3)` would raise."""
-    return tf.range(start, (tf.maximum if step > 0 else tf.minimum)(start, stop), step, tf.int64)
+    start, stop = tf.cast(start, tf.int64), tf.cast(stop, tf.int64)
+    return tf.range(start, tf.where(step > 0, tf.maximum(start, stop), tf.minimum(start, stop)), step, tf.int64)
 
 
 def np_outputs(returned):
@@ -372,7 +373,7 @@ def np_remainder(x, y):
         return np_of_divisor(tf.math.floormod, x, y)
     zero = tf.zeros((), x.dtype)
     found = tf.math.floormod(x, y)
-    beyond = np_is_inf(y) & tf.math.is_finite(x)
+    beyond = tf.math.is_inf(y) & tf.math.is_finite(x)
     found = tf.where(beyond, tf.where(tf.not_equal(x, zero) & ((x < zero) != (y < zero)), y, x), found)
     return tf.where(tf.equal(found, zero), tf.where(y < zero, tf.constant(-0.0, x.dtype), zero), found)
 
@@ -403,9 +404,11 @@ def np_of_divisor(function, x, y):
 def np_log_of_base(x, base):
     """Return logarithms to a base, whole where they are within 2 eps of that, so that the floor of powers is right."""
     found = tf.math.log(x) / np.log(base)
+    if found.dtype.is_complex:
+        return found
     whole = tf.round(found)
-    is_near = tf.abs(found - whole) <= 2 * np.finfo(x.dtype.as_numpy_dtype).eps * tf.abs(whole)
-    return found + tf.stop_gradient(tf.where(is_near, whole - found, tf.zeros((), x.dtype)))
+    is_near = tf.abs(found - whole) <= 2 * np.finfo(found.dtype.as_numpy_dtype).eps * tf.abs(whole)
+    return found + tf.stop_gradient(tf.where(is_near, whole - found, tf.zeros((), found.dtype)))
 
 
 @helper("np.round np.around", a="own")

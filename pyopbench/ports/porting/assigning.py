@@ -256,17 +256,18 @@ def write_statement(code: TypedCode, call: ast.Call) -> str | None:
 def _write_output(code: TypedCode, call: ast.Call) -> str | None:
     """Return `np.add(x, y, out=z)` as an assignment to `z`; None for any other call."""
     ufunc, output = code.value_of(call.func), output_of(call)
-    masked = [one for one in call.keywords if one.arg == "where"]
-    if not isinstance(ufunc, np.ufunc) or output is None or len(call.keywords) > len(masked) + 1:
+    given_by_name = {one.arg for one in call.keywords}
+    if not isinstance(ufunc, np.ufunc) or output is None or not given_by_name <= {"out", "where"}:
         return None
+    is_masked = "where" in given_by_name
     given = call.args[: ufunc.nin]
     if not any(map(code.is_tensor, [*given, output])):
         return None
     without = ast.copy_location(ast.Call(call.func, given, []), call)
     setattr(without, NUMBER, number_of(call))
     dtype = code.dtype(output)
-    text = code.write(call if masked else without)
-    if not masked and code.loop(ufunc, given)[1] != dtype:
+    text = code.write(call if is_masked else without)
+    if not is_masked and code.loop(ufunc, given)[1] != dtype:
         text = f"tf.cast({text}, tf.{dtype})"
     if code.rank(output) != max(map(code.rank, given)):
         text = f"tf.broadcast_to({text}, tf.shape({code.write(output)}))"

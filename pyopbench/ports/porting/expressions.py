@@ -41,10 +41,11 @@ def write_binary(code: TypedCode, node: ast.BinOp) -> str | None:
 
 def helper_between(code: TypedCode, operator: ast.operator, dtype: str, left: ast.expr, right: ast.expr) -> str | None:
     """Return the helper for an operation in a dtype for which TensorFlow differs from NumPy; None for all others."""
+    helper = SHIFTS.get(type(operator)) or ROUNDED.get(type(operator))
+    if type(operator) not in ROUNDED or "float" in dtype:
+        return helper
     # Integers differ only where NumPy returns 0 for a divisor of 0: a literal is not 0, and Python's numbers raise.
-    never_by_zero = is_number(right) or bool(code.one(left).weak and code.one(right).weak)
-    is_rounded = "float" in dtype or not never_by_zero
-    return SHIFTS.get(type(operator)) or (ROUNDED.get(type(operator)) if is_rounded else None)
+    return None if is_number(right) or (code.one(left).weak and code.one(right).weak) else helper
 
 
 def _write_product(code: TypedCode, left: ast.expr, right: ast.expr) -> str:

@@ -122,6 +122,8 @@ EXACT = [np.array(one) for one in ([0.3, 9, 0.5], [10.0, 64, 1], [1e6, 4096, 2],
     [
         "y = x * 1.0; y //= 0.1; return y",
         "y = x * 1.0; y[1:] //= 0.1; y[0] %= 0.3; return y",
+        "y = x * 1.0; y[:2] %= np.array([0.3, 2.0]); total = np.zeros(3); total += x; total += y > 1; return y, total",
+        "y = np.ones(3)\n    for _ in range(3):\n        y = np.log10(y + 1) * x\n    return y",
         "k = (x * 10).astype(np.int64); return 7 // (k - 10), 7 % (k - 10)",
         "return np.floor(np.log10(np.abs(x) + 0.0)), np.floor(np.log2(x[:2] + 0.0))",
         "return np.round(x, 1) == 0.3, np.round(x, 1) == 0.7",

@@ -13,6 +13,7 @@ import tensorflow as tf
 from pyopbench.model.files import load_file
 from pyopbench.model.syntax import number_of
 from pyopbench.ports.extract.definitions import CannotPort
+from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.observations import TENSOR
 from pyopbench.ports.porting.observe import MOST_STEPS, observe
 from written_ports import line_of, lines_of, port_of, run_its_test, write_source
@@ -100,6 +101,15 @@ def test_a_loop_over_a_range_that_ends_before_it_begins_has_no_rounds() -> None:
 
     port = tf.function(port_of(body, np.ones(2000)))
     assert [float(port(np.ones(size))) for size in (3, 7)] == [0, 2]
+
+
+@pytest.mark.parametrize("bounds", ["int(x[0]) - 5", "1, int(x[0]) - 5", "9, int(x[0]), -3", "0, 9, int(x[0])"])
+def test_bounds_of_a_range_may_depend_on_values(bounds: str) -> None:
+    source = f"def body(x):\n    total = 0\n    for i in range({bounds}):\n        total += i\n    return total\n"
+    body = import_text("ranging", source).body
+    port = tf.function(port_of(body, np.array([8.0])))
+    for first in (2.0, 8.0, 12.0):
+        assert int(port(np.array([first]))) == body(np.array([first]))
 
 
 def test_a_loop_with_conditions_on_values_is_unrolled_for_fewer_rounds(tmp_path: Path) -> None:
