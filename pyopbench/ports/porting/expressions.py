@@ -276,8 +276,9 @@ def extreme(given: Given) -> str | None:
     """Return the larger or smaller of two numbers, or of a vector; if one is NaN, it depends on their order."""
     code, has_nan = given.code, given.dtype.startswith("float")
     if given.get("y") is None:
-        function = f"{code.use('np_extreme')}({code.tensor(given['x'])}, largest={given.name == 'max'})"
-        return None if has_nan else function
+        if has_nan:
+            return None
+        return f"{code.use('np_extreme')}({code.tensor(given['x'])}, largest={given.name == 'max'})"
     if has_nan:
         is_better = {"max": "tf.greater", "min": "tf.less"}[given.name]
         texts = [is_better, *(code.tensor(given[name], given.dtype) for name in ("x", "y"))]

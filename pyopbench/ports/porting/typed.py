@@ -113,8 +113,7 @@ class TypedCode(Code):
                 text = f"tf.constant({text}, tf.{own})"
         if is_constant and dtype == "bool":  # `tf.constant(1, tf.bool)` raises
             text = f"bool({text})"
-        # Where it is a number of Python's in some calls, `tf.cast` would first round that to float32.
-        if not is_constant and any(one.kind == NUMBER_KIND for one in seen):
+        if not is_constant and any(one.kind == NUMBER_KIND for one in seen):  # `tf.cast` rounds these to float32 first
             return f"{self.use('np_number')}({text}, tf.{dtype})"
         return f"tf.{'constant' if is_constant else 'cast'}({text}, tf.{dtype})"
 

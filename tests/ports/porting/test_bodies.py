@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,17 @@ def test_a_port_is_right_for_other_inputs_than_its_example_too(body: Callable[[A
         assert difference(port(x), body(x.copy())) == ""
 
 
+def require_equal(statements: str, inputs: Sequence[Any]) -> None:
+    """Check that the port of a body, which was seen with the first input, gives what the body gives for each."""
+    body = import_text("of_statements", f"import numpy as np\n\n\ndef body(x):\n    {statements}\n").body
+    port = tf.function(port_of(body, inputs[0]))
+    for x in inputs:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy's, of the median of nothing
+            expected = body(x.copy())
+        assert difference(port(x), expected) == ""
+
+
 @pytest.mark.parametrize(
     "expression",
     [
@@ -91,10 +102,7 @@ def test_a_port_is_right_for_other_inputs_than_its_example_too(body: Callable[[A
     ],
 )
 def test_operators_bind_in_a_port_as_they_do_in_the_body(expression: str) -> None:
-    body = import_text("binding", f"import numpy as np\n\n\ndef body(x):\n    return {expression}\n").body
-    port = tf.function(port_of(body, FLOATS[0]))
-    for x in FLOATS[:-1]:
-        assert difference(port(x), body(x.copy())) == ""
+    require_equal(f"return {expression}", FLOATS[:-1])
 
 
 @pytest.mark.parametrize(
@@ -136,13 +144,7 @@ EXACT = [np.array(one) for one in ([0.3, 9, 0.5], [10.0, 64, 1], [1e6, 4096, 2],
     ],
 )
 def test_what_is_exact_in_numpy_is_exact_in_a_graph(statements: str) -> None:
-    body = import_text("exact", f"import numpy as np\n\n\ndef body(x):\n    {statements}\n").body
-    port = tf.function(port_of(body, EXACT[0]))
-    for x in EXACT:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy's, of the median of nothing
-            expected = body(x.copy())
-        assert difference(port(x), expected) == ""
+    require_equal(statements, EXACT)
 
 
 @pytest.mark.parametrize("expression", ["np.max(x[x > 5])", "np.argmin(x[x > 5])", "max(x[x > 5].astype(np.int64))"])
