@@ -20,6 +20,9 @@ def main() -> None:
 
     if listens:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    for ending in (signal.SIGTERM, signal.SIGHUP):  # as after Ctrl-C, no worktree and no folder stays behind
+        if signal.getsignal(ending) is signal.SIG_DFL:
+            signal.signal(ending, signal.default_int_handler)
     try:
         command_line()
     except KeyboardInterrupt:  # before the command line has found out what is asked for

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
@@ -224,7 +223,6 @@ def certify(
     from pyopbench.engine.plan import RESULTS_FOLDER
 
     folder = out_path or RESULTS_FOLDER / f"certify-{_now()}"
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with alone_on_this_machine():
             trials = engine.QUICK if quick else engine.FULL

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -82,7 +81,6 @@ def measure_and_report(run: OpenRun, options: judge.Judging, *, as_json: bool, f
 @contextmanager
 def telling_how_to_resume(run: OpenRun, requires: Sequence[str]) -> Iterator[None]:
     """Where an interrupt ends what is done within, print the command that resumes the run, and exit."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends the run finds it as after Ctrl-C
     try:
         yield
     except KeyboardInterrupt:

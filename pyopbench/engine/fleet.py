@@ -114,15 +114,16 @@ def measure_shards(
         ) from error
     with client:
         workers = client.scheduler_info(n_workers=-1)["workers"].values()
-        many = shards or sum(RESOURCE in worker["resources"] for worker in workers)
-        if not many:
-            hint = f"start them with: dask worker ADDRESS --nthreads 1 --resources {RESOURCE}=1; or name --shards N"
+        able = sum(RESOURCE in worker["resources"] for worker in workers)
+        if not able:  # Dask would wait for one
+            hint = f"start them with: dask worker ADDRESS --nthreads 1 --resources {RESOURCE}=1"
             what = f"no worker of the scheduler has the resource {RESOURCE}"
             raise NothingMeasured(what, received=f"{len(workers)} workers", hint=hint)
+        shards = shards or able
         futures = client.map(
             run_shard,
-            range(1, many + 1),
-            of=many,
+            range(1, shards + 1),
+            of=shards,
             words=taken,
             files=files,
             resources={RESOURCE: 1},
@@ -142,12 +143,9 @@ def measure_shards(
                 write_atomically(place / name, content)
             arrived.append(place)
             is_wrong = is_wrong or code != 0
-            say(f"shard {number} arrived from {host}, {len(arrived)} of {many}")
+            say(f"shard {number} arrived from {host}, {len(arrived)} of {shards}")
             future.release()
     if not arrived:
-        raise NothingMeasured(
-            "no shard was measured",
-            received=f"{many} shards, all of which failed",
-            hint="try one on a worker by hand: pyopbench run with the same options and --shard 1/N",
-        )
+        hint = "try one on a worker by hand: pyopbench run with the same options and --shard 1/N"
+        raise NothingMeasured("no shard was measured", received=f"{shards} shards, all of which failed", hint=hint)
     return merge(arrived, folder / MERGED), is_wrong

@@ -35,7 +35,7 @@ from pyopbench.store.types import (
 
 L = TypeVar("L", bound=Line)
 
-SAME_WHEN_RESUMED = ("tensorflow", "numpy", "cpu")
+SAME_WHEN_RESUMED = ("tensorflow", "numpy", "python", "cpu", "cores")
 """Facts that must be equal in a worker and the run that it continues, or its launches would not be comparable."""
 PLANNED = ("parallel", "batch", "processes", "elements", "step_seconds", "minimum_effect")
 """Fields of the pipeline plan that are sent to workers."""
@@ -164,7 +164,7 @@ class RemainingWork:
             self._texts[line.op, line.variant, line.dtype] = line.text
         elif isinstance(line, LookLine):
             self.looks += 1
-            self.open = _open_groups(self.planned, line.open)
+            self.open = _open_groups(self.open, line.open)
 
     def append_loss(self, group: str, launch: int, lost: CaseLost) -> None:
         """Store that a worker was lost in a group: its case fails, and a variant that has cost two workers is dropped.
@@ -186,19 +186,20 @@ class RemainingWork:
         failures = [Failure(key, lost.status, lost.reason, launch) for key in dict.fromkeys(failed)]
         self.append(LostLine(launch=launch, group=group, failures=failures))
 
-    def keep_ports(self, written: Sequence[PortLine]) -> None:
-        """Store ports that a worker has written, each once."""
+    def keep_ports(self, written: Sequence[PortLine]) -> list[Failure]:
+        """Store ports that a worker has written, each once; return the failures of those that it wrote otherwise."""
+        failures = []
         for line in written:
             key = line.op, line.variant, line.dtype
             if key not in self._texts:
                 self.append(line)
             elif self._texts[key] != line.text:
-                raise BadInput(
-                    "the source of a port differs from the one that was measured before",
-                    received=f"{line.variant} of {line.op}",
-                    hint="start a new run: your function, a value that it reads, or pyopbench has changed",
-                )
+                reason = "your function reads a value that differs from process to process, so its ports differ"
+                cases = map(Case.from_id, self.side.side.cases)
+                ported = [case.id for case in cases if (case.op, case.variant, case.dtype) == key]
+                failures += [Failure(case, "unsupported", reason, line.launch) for case in ported]
             self._ports.setdefault(key, line)
+        return failures
 
 
 def rounds_of(line: GroupLine) -> int:
@@ -328,7 +329,7 @@ class Launch:
                 then, now = self.work.side.side.environment.get(key), self._worker.environment.get(key)
                 if then != now:
                     raise BadInput(
-                        f"the run was started with a different {key}, so new measurements could not be compared",
+                        f"the {key} of the run is another, so new measurements could not be compared",
                         received=f"{now} now, {then} in {RUN_FILE}",
                         hint="resume it where it was started, or start a new run",
                     )
@@ -337,9 +338,10 @@ class Launch:
             return
         group = self.todo.pop(0)
         ports = [line_of_answer(PortLine, port, launch=self.number) for port in answer.get("ports", ())]
-        self.work.keep_ports(ports)
+        differing = self.work.keep_ports(ports)
         seconds = self._clock() - self._asked
-        self.work.append(line_of_answer(PreparedLine, answer, launch=self.number, group=group, seconds=seconds))
+        line = line_of_answer(PreparedLine, answer, launch=self.number, group=group, seconds=seconds)
+        self.work.append(structs.replace(line, failures=[*line.failures, *differing]))
         self.prepared.append(group)
 
     def _ask_next(self) -> None:

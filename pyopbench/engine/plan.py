@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
@@ -154,8 +155,9 @@ def plan_in(worker: Worker, axes: Axes, environment: Environment = HERE, *, comp
     require_loaded(answer)
     imported = answer.get("environment", {})
     pins = [*environment.packages, *([] if environment.tf is None else [f"tensorflow=={environment.tf}"])]
+    zeros = re.compile(r"(\.0)+$")  # which do not count: PEP 440
     for name, version in (pin.split("==") for pin in pins):
-        if imported.get(name, version) != version:
+        if zeros.sub("", imported.get(name, version)) != zeros.sub("", version):
             raise BadInput(
                 f"the worker imports another {name} than the one you chose",
                 received=f"{imported[name]}, for {environment.text}",

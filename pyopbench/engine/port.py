@@ -9,9 +9,10 @@ import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -70,6 +71,7 @@ def write_port(  # noqa: PLR0913 - the last two are for tests, which have Tensor
     test_file = out.with_name(f"test_{out.name}")
     _check(variant, out, test_file)
     with ExitStack() as stack:
+        test = test or stack.enter_context(test_process())
         ask = ask or stack.enter_context(Worker(START_TIMEOUT_SECONDS, own=own_ops(target))).ask
         answer = ask({"do": "port", "op": asdict(target), "variant": variant, "module": out.stem})
         _require_written(answer, target, variant)
@@ -77,7 +79,7 @@ def write_port(  # noqa: PLR0913 - the last two are for tests, which have Tensor
         with TemporaryDirectory() as scratch:
             for path, text in files.items():
                 Path(scratch, path.name).write_text(text, encoding="utf-8")
-            result = (test or run_test)(Path(scratch), test_file.stem, timeout_seconds)
+            result = test(Path(scratch), test_file.stem, timeout_seconds)
         if "failed" in result:
             raise WrongResult(
                 f"the port to {variant} fails its own test, {result['failed']}, so it is not written",
@@ -163,28 +165,38 @@ def _require_written(answer: dict[str, Any], target: Target, variant: str) -> No
 
 
 def run_test(folder: Path, module: str, timeout_seconds: float) -> dict[str, Any]:
-    """Run the tests of a module in a process where pyopbench cannot be imported, and return its answer.
+    """Run the tests of a module in a `test_process`, and return its answer."""
+    with test_process() as test:
+        return test(folder, module, timeout_seconds)
 
-    It runs in the current folder, because a body may read a file by a relative path.
+
+@contextmanager
+def test_process() -> Iterator[Callable[[Path, str, float], dict[str, Any]]]:
+    """Start a process where pyopbench cannot be imported; yield a function that runs a module's tests in it, once.
+
+    It imports TensorFlow while a worker does. It runs in the current folder: a body may read a file by a relative path.
     """
-    answer = folder / "answer.json"
-    command = [sys.executable, "-B", port_test_process.__file__, str(folder.resolve()), module, str(answer)]
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    command = [sys.executable, "-B", port_test_process.__file__]
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, env=environment, text=True, errors="replace", **pipes) as process:
+        try:
+            yield partial(_run_test_in, process)
+        finally:
+            process.kill()
+
+
+def _run_test_in(process: subprocess.Popen[str], folder: Path, module: str, timeout_seconds: float) -> dict[str, Any]:
+    folder = folder.resolve()
+    answer = folder / "answer.json"
     try:
-        done = subprocess.run(
-            command,
-            env=environment,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout_seconds,
-            check=False,
-        )
-        result: dict[str, Any] = json.loads(answer.read_bytes())
+        _, errors = process.communicate(json.dumps([str(folder), module, str(answer)]), timeout_seconds)
     except subprocess.TimeoutExpired:
         return {"passed": [], "failed": module, "error": f"it took longer than {timeout_seconds:g} s"}
+    try:
+        result: dict[str, Any] = json.loads(answer.read_bytes())
     except (OSError, ValueError):
-        last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
-        return {"passed": [], "failed": module, "error": f"the process ended with {done.returncode}: {last}"}
+        last = (errors.strip().splitlines() or ["nothing"])[-1]
+        return {"passed": [], "failed": module, "error": f"the process ended with {process.returncode}: {last}"}
     return result

@@ -1,8 +1,7 @@
 """Runs the test of a port in a process of its own, in which pyopbench cannot be imported.
 
-    python port_test_process.py FOLDER MODULE ANSWER
-
-The file ANSWER is JSON: the names of the tests that passed, and of the first that failed with what it said.
+Its input is JSON: a folder, a module in it, and the file for the answer. The answer is JSON as well: the names of the
+tests that passed, and of the first that failed with what it said.
 """
 
 from __future__ import annotations
@@ -10,15 +9,14 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 
 def run(folder: str, module: str) -> dict[str, Any]:
     """Run every function of a module whose name begins with `test_`, until one fails."""
-    # To import it is an error then.
-    sys.modules["pyopbench"] = None  # type: ignore[assignment]
-    sys.path[0] = folder  # in place of the folder of this file
+    sys.path.insert(0, folder)
     passed: list[str] = []
     name = module
     try:
@@ -33,4 +31,11 @@ def run(folder: str, module: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[3]).write_text(json.dumps(run(sys.argv[1], sys.argv[2])), encoding="utf-8")
+    # To import it is an error then.
+    sys.modules["pyopbench"] = None  # type: ignore[assignment]
+    del sys.path[0]  # the folder of this file
+    with suppress(ImportError):
+        importlib.import_module("tensorflow")  # before there is anything to do
+    if asked := sys.stdin.read():
+        folder, module, answer = json.loads(asked)
+        Path(answer).write_text(json.dumps(run(folder, module)), encoding="utf-8")

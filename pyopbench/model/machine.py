@@ -51,20 +51,15 @@ def usable_cores() -> frozenset[int]:
 
 def describe() -> dict[str, Any]:
     """Return processor, cores, memory, governor, system and Python; None for what this system does not report."""
+    named = re.search(r"^model name\s*: (.+)", read_system_file("/proc/cpuinfo") or "", re.MULTILINE)
     return {
-        "cpu": cpu_model(),
+        "cpu": named[1] if named else platform.processor() or None,
         "cores": len(usable_cores()),
         "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         "governor": read_system_file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "os": f"{platform.system()} {platform.release()} {platform.machine()}",
         "python": platform.python_version(),
     }
-
-
-def cpu_model() -> str | None:
-    """Return the name of the processor; None if the system does not report it."""
-    named = re.search(r"^model name\s*: (.+)", read_system_file("/proc/cpuinfo") or "", re.MULTILINE)
-    return named[1] if named else platform.processor() or None
 
 
 def read_system_file(path: str | Path) -> str | None:

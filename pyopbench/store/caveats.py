@@ -10,16 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pyopbench.model import formatting
-from pyopbench.store.types import Gpu, GroupLine
-
-SLOWING = (
-    "power cap",
-    "hardware slowdown",
-    "thermal slowdown by software",
-    "thermal slowdown by hardware",
-    "power brake",
-)
-"""Reasons in a reading that make the same work slower than before; the others are settings, or idleness."""
+from pyopbench.store.types import GroupLine
 
 
 @dataclass(frozen=True)
@@ -63,7 +54,8 @@ NO_SAMPLES = {
 def gpu_warnings(groups: Iterable[GroupLine]) -> tuple[Caveat, ...]:
     """Return a warning if a GPU was held back in some group, and one if its clocks were not reported."""
     readings = [line.noise.gpus for line in groups if line.noise is not None and line.noise.gpus is not None]
-    slowed = [reasons for gpus in readings if (reasons := _slowing(gpus))]
+    held_back = [{reason: None for gpu in gpus for reason in gpu.held_back_by or ()} for gpus in readings]
+    slowed = [reasons for reasons in held_back if reasons]
     silent = sum(not gpus for gpus in readings)
     counts = Counter(reason for reasons in slowed for reason in reasons)
     named = formatting.listing([f"{reason} ({count:,})" for reason, count in counts.most_common()])
@@ -75,9 +67,3 @@ def gpu_warnings(groups: Iterable[GroupLine]) -> tuple[Caveat, ...]:
     if silent:
         warnings.append(Caveat("unknown_clocks", f"the clocks of the GPU are unknown in {silent:,} of {every}"))
     return tuple(warnings)
-
-
-def _slowing(gpus: Iterable[Gpu]) -> list[str]:
-    """Return each reason that holds a GPU back, once."""
-    reasons = dict.fromkeys(reason for gpu in gpus for reason in gpu.held_back_by or ())
-    return [reason for reason in reasons if reason in SLOWING]

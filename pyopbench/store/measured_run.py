@@ -24,7 +24,7 @@ from pyopbench.store.types import (
 CASE_COLUMNS = ("op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement")
 COLUMNS = (
     "tool", "run", "launch", "group", "case", *CASE_COLUMNS, "tf",
-    "sweep", "round", "order", "calls", "seconds", "copies", "floor_seconds", "timer_seconds", "timer_error_seconds",
+    "sweep", "round", "order", "calls", "seconds", "copies", "floor_seconds",
 )  # fmt: skip
 
 NOISE_COLUMNS = ("run", "launch", "wall_seconds", "steal_seconds", "load")

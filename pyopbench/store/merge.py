@@ -77,10 +77,13 @@ def pool(runs: Sequence[OpenRun]) -> OpenRun:
     """Return several runs on one side and of one environment as one with more launches.
 
     Raises:
-        BadInput: the environments differ, or the code of an own op.
+        BadInput: the environments differ, the code of an own op, or the pipelines.
     """
     own: dict[str, OwnOpFacts] = {}
     for run in runs:
+        if _arrangements(run) != _arrangements(runs[0]):
+            hint = "report each of them separately"
+            raise BadInput("runs of different pipelines cannot become one", received=run.folder, hint=hint)
         _require_same_environment(runs[0], run, ("cpu", "cores", *SOFTWARE), "report each of them separately")
         for name, facts in run.measured[0].side.own.items():
             known = own.setdefault(name, facts)
@@ -88,6 +91,10 @@ def pool(runs: Sequence[OpenRun]) -> OpenRun:
                 hint = "pyopbench compare A B compares two runs"
                 raise BadInput("runs of different code cannot become one", received=name, hint=hint)
     return join_runs(runs)
+
+
+def _arrangements(run: OpenRun) -> object:
+    return run.plan.pipeline and run.plan.pipeline.arrangements
 
 
 def join_runs(runs: Sequence[OpenRun]) -> OpenRun:

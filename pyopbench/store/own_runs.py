@@ -35,7 +35,7 @@ OF_USER = "user_"
 """Before `commit`, `dirty`, `date` and `subject` in an environment: of the user's repository, not of pyopbench."""
 NODE = "node"
 """The mode in which copies of an op are timed inside a graph."""
-SHARED_COLUMNS = (*COLUMNS[: COLUMNS.index("round")], "timer_seconds", "timer_error_seconds")
+SHARED_COLUMNS = COLUMNS[: COLUMNS.index("round")]
 """Columns that all blocks of a case in a line have in common."""
 BODY_ALONE = "body_alone"
 """The role of a body that is called as it is, next to graphs."""
@@ -194,7 +194,7 @@ def _frame(run: str, side: Side, groups: Sequence[GroupLine]) -> pd.DataFrame:
             if key not in parts:
                 parts[key] = Case.from_id(key).parts
             head = ("pyopbench", run, line.launch, line.group, key, *parts[key], version)
-            shared.append((*head, line.sweep, line.timer_seconds, line.timer_error_seconds))
+            shared.append((*head, line.sweep))
             blocks += samples
             counts.append(len(samples))
     if not blocks:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from typing import Any
 
-from pyopbench.model.machine import cpu_model, describe
+from pyopbench.model.machine import describe
 
 NVIDIA_SMI_SECONDS = 30.0
 
@@ -47,11 +46,6 @@ def _gpu(line: str) -> dict[str, Any]:
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "TF_ENABLE_ONEDNN_OPTS")
 
 
-def machine() -> dict[str, Any]:
-    """Return what `describe` of `model/machine.py` does, and the load."""
-    return {**describe(), "load": _load()}
-
-
 def software() -> dict[str, Any]:
     """Return versions, build and threads of the TensorFlow and NumPy that this process has imported."""
     import numpy as np
@@ -70,16 +64,5 @@ def software() -> dict[str, Any]:
 
 
 def of_launch() -> dict[str, Any]:
-    """Return what may differ from launch to launch: process, load, GPUs, and the processor of a run that is resumed."""
-    return {
-        "pid": os.getpid(),
-        "load": _load(),
-        "cpu": cpu_model(),
-        # A build without a GIL turns it on when a module asks for it: with `import tensorflow`, for one.
-        "gil_enabled": getattr(sys, "_is_gil_enabled", lambda: True)(),
-        "gpus": read_gpus(),
-    }
-
-
-def _load() -> list[float]:
-    return [round(value, 2) for value in os.getloadavg()]
+    """Return process, GPUs and, because a run may be resumed elsewhere, the machine."""
+    return {"pid": os.getpid(), "gpus": read_gpus(), **describe()}

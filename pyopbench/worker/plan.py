@@ -210,6 +210,8 @@ def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
         return WHOLE_MODES[case.kind]
     if case.placement == GPU and case.mode == "node":
         return "mode node is measured on the CPU only; on a GPU the default mode is call"
+    if case.placement == GPU and case.mode == "eager":  # inputs that are there already are not copied again
+        return "mode eager is measured on the CPU only; on a GPU the default mode is call"
     if case.placement == GPU and case.threads is not None:
         return "calls from several threads are measured on the CPU only"
     if case.placement not in variant.placements:

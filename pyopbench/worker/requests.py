@@ -24,6 +24,7 @@ from typing import IO, Any
 import numpy as np
 import tensorflow as tf
 
+from pyopbench.model import machine
 from pyopbench.model.case import EMPTY, GPU, Axes, Case, Failure
 from pyopbench.model.child_process import Marker
 from pyopbench.model.discover import KERNELS
@@ -131,7 +132,7 @@ def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         "cases": [case.id for case in (*made.cases, *components)],
         "skips": [dataclasses.asdict(skip) for skip in made.skips],
         "catalogue": {**_catalogue(axes, ops, variants), "parts": describe_variants(parts)},
-        "environment": {**environment.machine(), **environment.software()},
+        "environment": {**machine.describe(), **environment.software()},
     }
 
 

@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent import futures
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -22,6 +22,7 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.case import NO_GRADIENT, Case
+from pyopbench.model.child_process import die_with_parent
 from pyopbench.model.errors import WrongResult, describe_error
 from pyopbench.model.files import load_file
 from pyopbench.model.op import Body, Op
@@ -180,7 +181,7 @@ def call_elsewhere(subject: Subject, function: Callable[..., Any], *arguments: A
             _guarded, libraries, module, function, arguments
         )
         is_done, result = work.result(PEER_SECONDS)
-    except (BrokenProcessPool, TimeoutError) as error:
+    except (BrokenProcessPool, futures.TimeoutError) as error:
         _peer.cache_clear()
         raise Raised(f"the other process ended, or was silent for too long: {type(error).__name__}") from error
     if not is_done:
@@ -189,14 +190,19 @@ def call_elsewhere(subject: Subject, function: Callable[..., Any], *arguments: A
 
 
 @cache
-def _peer(_name: str) -> ProcessPoolExecutor:
-    peer = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), import_tensorflow)
+def _peer(_name: str) -> futures.ProcessPoolExecutor:
+    peer = futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _start_peer)
     try:
         peer.submit(os.getpid).result(PEER_START_SECONDS)
-    except TimeoutError:
+    except futures.TimeoutError:  # not the one of Python before 3.11
         peer.shutdown(wait=False, cancel_futures=True)
         raise
     return peer
+
+
+def _start_peer() -> None:
+    die_with_parent()
+    import_tensorflow()
 
 
 def _guarded(

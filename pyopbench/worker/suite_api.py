@@ -52,13 +52,14 @@ from pyopbench import __version__
 from pyopbench.model.case import DIRECTIONS, Axes, Case
 from pyopbench.model.discover import require_known
 from pyopbench.model.errors import BadInput, Unsupported, describe_error
+from pyopbench.model.machine import describe as machine
 from pyopbench.model.op import Body, Op
 from pyopbench.model.parse import parse_size, split_some
 from pyopbench.ops.alignment import unaligned
 from pyopbench.ops.load import load_op, load_ops, load_variant, load_variants, make_inputs
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
 from pyopbench.worker.copies import copies_on_route
-from pyopbench.worker.environment import machine, software
+from pyopbench.worker.environment import software
 from pyopbench.worker.plan import make_plan
 from pyopbench.worker.prepare.prepare import Prepared, prepare, prepare_in_graph
 from pyopbench.worker.prepare.segments import constants, wrap

@@ -94,9 +94,10 @@ def test_op_files_and_arrays_travel_with_the_command(
     assert len(fake_runs) == 2
 
 
-def test_workers_without_the_resource_measure_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shards", [0, 2])
+def test_workers_without_the_resource_measure_nothing(tmp_path: Path, shards: int) -> None:
     with cluster_of(1) as cluster, pytest.raises(NothingMeasured):
-        fleet.measure_shards(cluster.scheduler_address, [], tmp_path / "fleet")
+        fleet.measure_shards(cluster.scheduler_address, [], tmp_path / "fleet", shards)
 
 
 def test_a_scheduler_that_does_not_answer_is_named(tmp_path: Path) -> None:

@@ -270,6 +270,14 @@ def test_a_case_that_fails_is_a_row_and_the_others_are_measured(folder: Path, va
         assert sum(rounds[launch, case] == 6 for launch in range(8)) >= 2
 
 
+def test_a_port_that_differs_from_process_to_process_costs_its_variant_and_not_the_run(folder: Path) -> None:
+    plan(folder, "well", "porting", sizes=(1, 2))
+    measure(folder)
+    assert sorted(failures(folder)) == [(stored.case("porting", size=size), "unsupported") for size in (1, 2)]
+    rounds = rounds_of(folder)
+    assert all(rounds[launch, stored.case("well", size=size)] for launch in range(2) for size in (1, 2))
+
+
 def test_a_case_that_hangs_is_a_row_and_the_others_are_measured(folder: Path) -> None:
     plan(folder, "hanging", "well", sizes=(1,), case_timeout_seconds=1.0)
     measure(folder)
@@ -396,7 +404,7 @@ def test_a_run_that_is_complete_starts_no_worker(folder: Path, monkeypatch: pyte
     assert stored.read_lines(folder) == lines
 
 
-@pytest.mark.parametrize("key", ["tensorflow", "numpy", "cpu"])
+@pytest.mark.parametrize("key", ["tensorflow", "numpy", "cpu", "cores", "python"])
 def test_a_run_is_not_continued_in_another_environment(folder: Path, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan(folder, "well")
     monkeypatch.setenv("FAKE_WORKER_VERSIONS", json.dumps({key: "another"}))

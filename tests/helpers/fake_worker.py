@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 ENVIRONMENT = {"pid": os.getpid(), "load": None, "executable": "python"}
-VERSIONS = {"tensorflow": "2.21.0", "numpy": "2.4.6", "cpu": "a processor"}
+VERSIONS = {"tensorflow": "2.21.0", "numpy": "2.4.6", "cpu": "a processor", "cores": 2, "python": "3.11.7"}
 SECONDS = float(open("seconds", encoding="utf-8").read()) if os.path.exists("seconds") else 0.5
 NOISE = {
     "wall_seconds": 1.0,
@@ -244,7 +244,14 @@ def answer_prepare(request: Mapping[str, Any]) -> dict[str, Any]:
     failures, well = tried(request["cases"], request["launch"])
     checked = {"checked": {case: {"values": 0.0} for case in well}} if request["finite_differences"] else {}
     PREPARED.update(well)
-    return {"failures": failures, **checked}
+    ports = [port_of(case) for case in well if behaviour_of(case) == "porting"]
+    return {"failures": failures, "ports": ports, **checked}
+
+
+def port_of(case: str) -> dict[str, str]:
+    """Return a port that is another in each process."""
+    op, variant, *_, dtype, _, _ = case.split("/")
+    return {"op": op, "variant": variant, "dtype": dtype, "text": f"# {os.getpid()}\n", "function": "f"}
 
 
 def answer_sample(request: Mapping[str, Any]) -> dict[str, Any]:

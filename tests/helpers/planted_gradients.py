@@ -141,6 +141,15 @@ def _one_scaled(gradients: list[Any]) -> list[Any]:
     return [*gradients[:-1], one]
 
 
+def _beginning_with(*values: float) -> Callable[[list[Any]], list[Any]]:
+    def plant(gradients: list[Any]) -> list[Any]:
+        one = gradients[0].copy()
+        one.flat[: len(values)] = values
+        return [one, *gradients[1:]]
+
+    return plant
+
+
 FAULTS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "sign": lambda gradients: [-one for one in gradients],
     "factor 2": lambda gradients: [2 * one for one in gradients],
@@ -149,6 +158,10 @@ FAULTS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "one element missing": _without_one,
     "one element times 1.05": _one_scaled,
     "wrong place or input": _swapped,
+    "not a number": lambda gradients: [one * np.asarray(np.nan, one.dtype) for one in gradients],
+    "one element not a number": _beginning_with(np.nan),
+    "one element infinite": _beginning_with(-np.inf),
+    "infinities of both signs": _beginning_with(np.inf, -np.inf),
 }
 """What is done to right gradients."""
 

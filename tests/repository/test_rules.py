@@ -169,7 +169,7 @@ def test_imports_point_down_the_path() -> None:
 
 def test_tensorflow_and_heavy_libraries_stay_in_their_half() -> None:
     def taken(path: Path) -> set[str]:
-        if path.parent == ALONE:  # has a rule of its own
+        if path.parent == ALONE or path.name == "port_test_process.py":  # have a process to themselves
             return set()
         return outside_imports(parse(path)) & forbidden_outside(package_of(path))
 

@@ -7,9 +7,8 @@ from typing import Any
 from msgspec import structs
 
 import stored
-from pyopbench.store.caveats import SLOWING, Caveat, gpu_warnings
+from pyopbench.store.caveats import Caveat, gpu_warnings
 from pyopbench.store.types import GroupLine
-from pyopbench.worker import environment
 
 
 def group(*reasons: list[str] | None) -> GroupLine:
@@ -24,20 +23,16 @@ def with_gpus(gpus: list[dict[str, Any]] | None) -> GroupLine:
 
 
 def test_groups_in_which_a_gpu_was_slowed_down_are_counted_by_reason() -> None:
-    groups = [group(["power cap"]), group(["idle"], ["power cap", "power brake"]), group([]), group(None)]
+    groups = [group(["power cap"]), group([], ["power cap", "power brake"]), group([]), group(None)]
     (warning,) = gpu_warnings([*groups, with_gpus(None), structs.replace(with_gpus(None), noise=None)])
     assert warning.kind == "slowed_gpu"
     assert "in 2 of 4 groups: power cap (2) and power brake (1)" in warning.text()
 
 
-def test_idle_clocks_and_clocks_that_somebody_set_are_no_news() -> None:
-    assert gpu_warnings([group(["idle"], ["clocks set by the user"]), with_gpus(None)]) == ()
+def test_a_gpu_that_nothing_holds_back_is_no_news() -> None:
+    assert gpu_warnings([group([], []), with_gpus(None)]) == ()
 
 
 def test_a_gpu_that_does_not_report_its_clocks_is_a_warning() -> None:
     expected = Caveat("unknown_clocks", "the clocks of the GPU are unknown in 1 of 2 groups")
     assert gpu_warnings([group(), group([])]) == (expected,)
-
-
-def test_every_reason_is_one_that_the_library_gives() -> None:
-    assert set(SLOWING) == set(environment.REASONS.values())

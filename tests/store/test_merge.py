@@ -33,7 +33,7 @@ def test_every_sample_is_there_once_and_as_it_was_measured(shards: list[Path], t
     merge.merge(shards, tmp_path / "merged")
     whole = read_one([tmp_path / "merged"])
     assert sorted(whole.cases) == sorted(sharded.CASES)
-    columns = ["case", "round", "order", "calls", "seconds", "timer_seconds"]
+    columns = ["case", "round", "order", "calls", "seconds"]
 
     def rows(folder: Path) -> list[tuple[Any, ...]]:
         return list(read_one([folder]).frame[columns].itertuples(index=False, name=None))

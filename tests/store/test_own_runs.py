@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,6 @@ def test_every_block_is_a_row(tmp_path: Path) -> None:
             "calls": 3,
             "seconds": 0.25,
             "copies": 1,
-            "timer_seconds": 4e-8,
-            "timer_error_seconds": 1e-9,
         }
     ]
 
@@ -155,6 +154,12 @@ def test_pipelines_of_pooled_runs_are_one_with_the_launches_of_both(tmp_path: Pa
     assert both.plan.minimum_effect == 0.03, "planned as the first"
     assert both.cases == one.cases
     assert sorted(set(both.frame["launch"])) == list(range(2 * pipelines.LAUNCHES))
+
+
+def test_a_pipeline_is_not_pooled_with_a_plain_run(tmp_path: Path) -> None:
+    for folders in permutations((pipelines.write(tmp_path / "one", {"map": 1e-3}), make(tmp_path, "plain"))):
+        with pytest.raises(BadInput):
+            read_one(folders)
 
 
 def test_of_pooled_runs_the_first_tells_by_how_much_a_case_was_off_its_reference(tmp_path: Path) -> None:

@@ -125,6 +125,7 @@ def test_the_usual_gradient_is_the_first_that_works_in_the_mode(variants: dict[s
         ("native", {"gradients": ("tape",)}, {}),
         ("native", {"gradients": ("none",)}, {}),
         ("native", {"modes": ("node",), "directions": ("forward",), "placements": ("gpu",)}, {}),
+        ("native", {"modes": ("eager",), "directions": ("forward",), "placements": ("gpu",)}, {}),
         ("xla", {"modes": ("eager",)}, {}),
         ("py_func", {"modes": ("eager",), "gradients": ("defun",)}, {}),
         ("py_func", {}, {"numpy_gradient": None}),

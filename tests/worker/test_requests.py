@@ -96,7 +96,7 @@ def test_requests_are_answered_line_by_line_until_the_parent_is_gone() -> None:
     ready = events[0]["environment"]
     assert ready["tensorflow"] == tf.__version__
     assert ready["numpy"] == np.__version__
-    assert {"pid", "load", "cpu"} <= set(ready)
+    assert {"pid", "python", "cpu"} <= set(ready)
     assert events[2]["checked"]["values"] == 0.0
     assert log.getvalue() == f"{case('native')}\n" * 2
 

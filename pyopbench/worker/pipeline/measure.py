@@ -20,10 +20,10 @@ from typing import Any, TypeAlias
 
 import tensorflow as tf
 
+from pyopbench.model import machine
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, Arrangement
 from pyopbench.model.case import PIPELINE, Case, Failure
 from pyopbench.model.errors import BadInput, Unsupported, WrongResult, describe_error
-from pyopbench.model.machine import usable_cores
 from pyopbench.ops.load import describe, load_op, load_variants, why_unloadable
 from pyopbench.worker import environment
 from pyopbench.worker.pipeline.arrangements import Build, PipelineContext, PipelineSettings, arrange_all, write_module
@@ -65,7 +65,7 @@ class RunningPipeline:
         self._context = context
         self.delivered = context.elements.delivered
         batch = max(arrangement.batch, 1)
-        parallel = len(usable_cores()) if arrangement.parallel == AUTOTUNE else arrangement.parallel
+        parallel = len(machine.usable_cores()) if arrangement.parallel == AUTOTUNE else arrangement.parallel
         self.period = math.lcm(parallel * batch, self.delivered)
         # Results of the call under way and of calls that run ahead, which a plain map has none of, what the last stage
         # has made, and what it is making.
@@ -149,7 +149,7 @@ class RunningProgram(RunningPipeline):
         self._context, self._program = context, context.program
         self.delivered = self._program.step_elements
         batch = max(arrangement.batch, 1)
-        parallel = len(usable_cores()) if arrangement.parallel == AUTOTUNE else arrangement.parallel
+        parallel = len(machine.usable_cores()) if arrangement.parallel == AUTOTUNE else arrangement.parallel
         # At least as many elements as are made at the same time, in whole steps.
         self.period = self.delivered * math.ceil(parallel * batch / self.delivered)
         dataset, ahead = self._program.build(change_for(arrangement, context))
@@ -363,5 +363,5 @@ def describe_pipelines(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]
         "size": case.size,
         "dtype": case.dtype,
         "catalogue": describe({op.name: op}, load_variants()),
-        "environment": {**environment.machine(), **environment.software()},
+        "environment": {**machine.describe(), **environment.software()},
     }

@@ -180,8 +180,10 @@ def _slope(gradient: Any, function: ScalarFunction, direction: Any) -> _Slope | 
     center = function.at(x)
     above, below, far_above, far_below = (function.at(x + times * reach) for times in (1, -1, 2, -2))
     slope = (above - below) / 2
-    terms = gradient.astype(np.float64) * reach
-    scale = max(float(np.abs(terms).sum()), abs(slope))
+    terms = np.zeros_like(reach)
+    np.multiply(gradient.astype(np.float64), reach, out=terms, where=reach != 0)
+    is_finite = bool(np.isfinite(terms).all())
+    scale = max(float(np.abs(terms).sum()) if is_finite else 0.0, abs(slope))
     rounding = ROUNDINGS * float(np.finfo(dtype).eps) * function.magnitude / 2
     disagreement = max(
         abs(slope - (far_above - far_below) / 4),
@@ -191,7 +193,8 @@ def _slope(gradient: Any, function: ScalarFunction, direction: Any) -> _Slope | 
     is_flat = slope == 0 and bool(terms.any())
     if is_flat or rounding > COARSEST * scale > 0 or not disagreement <= AGREEMENT * tolerance * scale + 2 * rounding:
         return None
-    expected = float(terms.sum())
+    with np.errstate(invalid="ignore"):  # infinities of both signs
+        expected = float(terms.sum())
     error = max(0.0, abs(slope - expected) - rounding) / scale if scale else 0.0
-    # A gradient of NaN is wrong where the function has a slope.
-    return _Slope(slope / step, expected / step, np.inf if np.isnan(expected) else error)
+    # Where the function has a slope, a gradient that is not finite is wrong.
+    return _Slope(slope / step, expected / step, error if is_finite else np.inf)

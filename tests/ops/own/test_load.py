@@ -30,6 +30,18 @@ def test_a_file_is_loaded_as_an_op_of_its_name(tmp_path: Path) -> None:
     assert (op.name, op.sizes) == ("mine", (3,))
 
 
+def test_a_module_of_a_package_is_not_another_one_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in ("installed", "mine"):
+        (tmp_path / place / "a_package").mkdir(parents=True)
+        (tmp_path / place / "a_package" / "__init__.py").touch()
+        (tmp_path / place / "a_package" / "loss.py").write_text("def body(x):\n    return x\n")
+    named = read_target(f"{tmp_path}/mine/a_package/loss.py:body", ["np.ones(3)"], [])
+    monkeypatch.syspath_prepend(tmp_path / "installed")
+    with pytest.raises(BadInput) as refused:
+        load_own(named)
+    assert refused.value.received == f"{tmp_path}/installed/a_package/loss.py"
+
+
 def test_a_worker_finds_the_own_ops_of_its_run_by_name_and_takes_no_others(tmp_path: Path) -> None:
     for name in ("mine", "other"):
         (tmp_path / f"{name}.py").write_text(HEAD + "OP = OwnOp(inputs=(np.ones(3),), numpy=np.tanh)\n")
