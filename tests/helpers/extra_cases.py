@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyopbench.model.case import Case
-from pyopbench.ops.load import load_variant
+from pyopbench.ops.load import load_ops, load_variant
+
+ELEMENTWISE = [
+    name
+    for name, op in load_ops().items()
+    if op.kernel is not None and '#include "elementwise.h"' in op.kernel.read_text(encoding="utf-8")
+]
+"""Built-in ops whose kernel takes each element by itself."""
 
 SIZE = 4
 

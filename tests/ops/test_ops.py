@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model.discover import find
+from extra_cases import ELEMENTWISE
+from pyopbench.model.discover import KERNELS, find
 from pyopbench.model.op import Op
 from pyopbench.ops.load import load_op as load
 
@@ -140,7 +141,11 @@ REFERENCES: dict[str, Callable[..., float]] = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(REFERENCES))
+def test_every_op_has_a_kernel_and_no_kernel_is_without_an_op() -> None:
+    assert {load(name).kernel for name in NAMES} == set(KERNELS.glob("*.cc"))
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
 @each_dtype
 def test_numpy_body_is_the_function_it_says(name: str, dtype: str) -> None:
     op = load(name)

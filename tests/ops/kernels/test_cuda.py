@@ -12,6 +12,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.framework.kernels import get_registered_kernels_for_op
 
+from extra_cases import ELEMENTWISE
 from pyopbench.model.case import Case
 from pyopbench.model.discover import KERNELS
 from pyopbench.model.files import make_cache_folder
@@ -22,7 +23,6 @@ from pyopbench.worker.plan import why_not
 
 pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
-ELEMENTWISE = ["cube", "double", "identity", "log", "relu", "sin_double", "sinh", "square"]
 ON_GPU = Case("square", "custom_op", "none", "forward", "call", "float32", 1000, "gpu")
 SOURCE = KERNELS / "elementwise_ops.cc"
 
