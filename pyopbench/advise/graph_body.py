@@ -10,7 +10,7 @@ import ast
 from pathlib import Path
 
 from pyopbench.advise.callbacks import Callback, recorded_arrays
-from pyopbench.engine.port import run_test
+from pyopbench.engine.port import port_tester
 from pyopbench.find.source import ProgramSource
 from pyopbench.model.files import write_atomically
 
@@ -141,7 +141,8 @@ def write_graph_body(callback: Callback, place: Path, module: str) -> tuple[str,
     port = PORT.format(head=f"{head}\n\n", place=callback.place, kind=callback.kind, **named)
     write_atomically(place / names[0], port.encode())
     write_atomically(place / names[1], test.encode())
-    result = run_test(place, f"test_{module}", TEST_SECONDS)
+    with port_tester() as run:
+        result = run(place, f"test_{module}", TEST_SECONDS)
     if "failed" in result:
         lines = [line for line in result["error"].splitlines() if line.strip()]
         return f"it does not run in the graph as it does eagerly: {lines[-1].strip()[:200] if lines else ''}"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyopbench
 from pyopbench.engine import environments
-from pyopbench.engine.plan import ask_for_plan, require_cases, require_gpu
+from pyopbench.engine.plan import ask_for_plan, left_out, require_cases, require_gpu
 from pyopbench.engine.worker_process import Worker, ask_each
 from pyopbench.model.case import GPU, SIMULATED, Axes, Case
 from pyopbench.model.errors import NothingMeasured, WorkerLost
@@ -47,26 +47,23 @@ def count(
     cases = [replace(case, placement=DEVICES[device]) for case in planned if case.size == sizes[case.op]]
     asked = [(case, {"do": "count_copies", "case": case.id}) for case in cases]
     rows: list[dict[str, Any]] = []
-    failures: list[dict[str, str]] = []
+    failures = [_failed(Case.from_id(lost.case), lost.status, lost.reason) for lost in left_out(plan, axes)]
     done = 0
     show(done, len(cases))
     try:
         for case, answer in ask_each(asked, lambda: _open_device(device, tf, own)):
             if "failure" in answer:
                 failed = answer["failure"]
-                failures.append({**_names(case), "status": failed["status"], "reason": failed["reason"]})
+                failures.append(_failed(case, failed["status"], failed["reason"]))
             else:
                 rows += [{**_names(case), **row} for row in answer["rows"]]
             done += 1
             show(done, len(cases))
     except WorkerLost as lost:  # what was counted before is kept
-        failures += [{**_names(case), "status": "crashed", "reason": lost.message} for case in cases[done:]]
+        failures += [_failed(case, "crashed", lost.message) for case in cases[done:]]
     if not rows:
-        raise NothingMeasured(
-            "nothing was counted",
-            received=failures[0]["reason"],
-            hint="fix that, or use --device gpu on a machine with a GPU",
-        )
+        hint = "fix that, or use --device gpu on a machine with a GPU"
+        raise NothingMeasured("nothing was counted", received=failures[-1]["reason"], hint=hint)
     return {
         "device": device,
         "pyopbench": pyopbench.__version__,
@@ -74,6 +71,10 @@ def count(
         "rows": rows,
         "failures": failures,
     }
+
+
+def _failed(case: Case, status: str, reason: str) -> dict[str, str]:
+    return {**_names(case), "status": status, "reason": reason}
 
 
 def _names(case: Case) -> dict[str, str]:

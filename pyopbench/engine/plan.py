@@ -184,6 +184,13 @@ def require_gpu(worker: Worker) -> None:
         )
 
 
+def left_out(plan: Mapping[str, Any], axes: Axes) -> list[Failure]:
+    """Return the first reason of each variant that was named and has no case."""
+    there = {Case.from_id(key).variant for key in plan["cases"]}
+    reasons = {Case.from_id(skip["case"]).variant: Failure(**skip) for skip in reversed(plan["skips"])}
+    return [reasons[name] for name in axes.variants if name in reasons.keys() - there]
+
+
 def require_cases(plan: Mapping[str, Any], axes: Axes) -> None:
     """Check that a plan has a case; raises `BadInput` with the first reason if it has none."""
     if plan["cases"]:

@@ -71,7 +71,7 @@ def write_port(  # noqa: PLR0913 - the last two are for tests, which have Tensor
     test_file = out.with_name(f"test_{out.name}")
     _check(variant, out, test_file)
     with ExitStack() as stack:
-        test = test or stack.enter_context(test_process())
+        test = test or stack.enter_context(port_tester())
         ask = ask or stack.enter_context(Worker(START_TIMEOUT_SECONDS, own=own_ops(target))).ask
         answer = ask({"do": "port", "op": asdict(target), "variant": variant, "module": out.stem})
         _require_written(answer, target, variant)
@@ -164,14 +164,8 @@ def _require_written(answer: dict[str, Any], target: Target, variant: str) -> No
         )
 
 
-def run_test(folder: Path, module: str, timeout_seconds: float) -> dict[str, Any]:
-    """Run the tests of a module in a `test_process`, and return its answer."""
-    with test_process() as test:
-        return test(folder, module, timeout_seconds)
-
-
 @contextmanager
-def test_process() -> Iterator[Callable[[Path, str, float], dict[str, Any]]]:
+def port_tester() -> Iterator[Callable[[Path, str, float], dict[str, Any]]]:
     """Start a process where pyopbench cannot be imported; yield a function that runs a module's tests in it, once.
 
     It imports TensorFlow while a worker does. It runs in the current folder: a body may read a file by a relative path.

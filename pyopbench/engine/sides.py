@@ -36,11 +36,9 @@ slowdown is above the smallest difference that counts, so it has to be well abov
 def refuse_to_fail(fail_on: str | None) -> None:
     """Raise `BadInput` if there is a condition to fail on, for a run of one side."""
     if fail_on is not None:
-        raise BadInput(
-            "a run with one side has nothing to compare it with",
-            received=f"--fail-on {fail_on}",
-            hint="for example --rev main --rev HEAD; pyopbench compare does it for stored results",
-        )
+        hint = "for example --rev main --rev HEAD; pyopbench compare does it for stored results"
+        what = "a run with one side has nothing to compare it with"
+        raise BadInput(what, received=f"--fail-on {fail_on}", hint=hint)
 
 
 def failing_slowdown(run: OpenRun, fail_on: str | None, minimum_effect: float) -> float | None:
@@ -101,11 +99,9 @@ def begin(folder: Path | None, request: plan.Request) -> OpenRun:
     measured = [side for side in sides if side.problem is None]
     if repository is not None and len(measured) < 2:
         problems = [f"{side.revision.asked}: {side.problem}" for side in sides if side.revision and side.problem]
-        raise NothingMeasured(
-            "fewer than two revisions can be measured, so there is nothing to compare",
-            received="; ".join(problems),
-            hint="pyopbench verify, with one of them checked out, shows what is wrong",
-        )
+        what = "fewer than two revisions can be measured, so there is nothing to compare"
+        hint = "pyopbench verify, with one of them checked out, shows what is wrong"
+        raise NothingMeasured(what, received="; ".join(problems), hint=hint)
     if wants_control:
         # The first side once more with a few of its groups: an identical pair for each of their cases.
         first = measured[0]

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from pyopbench.engine import environments
-from pyopbench.engine.plan import plan_in, require_cases
+from pyopbench.engine.plan import left_out, plan_in, require_cases
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker, ask_each
 from pyopbench.judge.requirements import OF_THE_GRADIENT
 from pyopbench.model.case import DTYPES, GPU, NO_GRADIENT, PLACEMENTS, Axes, Case, Failure, make_label
@@ -55,7 +55,8 @@ def verify(
     `show` is called with how many cases are done, and how many there are; `tf` is the version of TensorFlow, None the
     installed one; `own` are the own ops among the ops.
 
-    Returns a finding for each case in the order of the plan, those of the CPU first; what came of each requirement.
+    Returns a finding for each variant that is named and has no case, and for each case in the order of the plan, those
+    of the CPU first; and what came of each requirement.
     """
     python = environments.python_of(Environment(tf))
     hides_gpu = GPU not in axes.placements
@@ -66,9 +67,9 @@ def verify(
         cases = _chosen(planned, plan["catalogue"], axes)
         gradients = {name: variant["gradients"] for name, variant in plan["catalogue"]["variants"].items()}
         attempts = attempts_of(planned, gradients, requires)
-        total = len(cases) + len(attempts)
         planner.timeout_seconds = CASE_SECONDS
-        findings: list[Finding] = []
+        findings = [Finding(lost.case, None, lost) for lost in left_out(plan, axes)]
+        total = len(findings) + len(cases) + len(attempts)
         show(0, total)
         for placement in dict.fromkeys(case.placement for case in cases):  # of which a worker serves one alone
             start = partial(Worker, CASE_SECONDS, python, own=own, hides_gpu=placement != GPU)
@@ -83,7 +84,7 @@ def verify(
     lines: list[RequirementLine] = []
     for line in try_each(attempts, partial(Worker, REQUIREMENT_SECONDS, python, own=own, hides_gpu=True)):
         lines.append(line)
-        show(len(cases) + len(lines), total)
+        show(len(findings) + len(lines), total)
     return findings, lines
 
 

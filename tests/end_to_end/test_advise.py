@@ -6,6 +6,7 @@ import math
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -194,7 +195,7 @@ def advice(tmp_path_factory: pytest.TempPathFactory) -> Advice:
         patch.setenv("PYTHONPATH", str(ROOT))
         options = Options(minimum_effect=0.0)
         with Worker(120.0) as worker:  # one for all ports; their own tests are run together, see below
-            patch.setattr(graph_body, "run_test", untested)
+            patch.setattr(graph_body, "port_tester", lambda: nullcontext(untested))
             patch.setattr(answers, "write_port", partial(answers.write_port, ask=worker.ask, test=untested))
             made = make_advice(program, root / "out", options, Listener(), Tools(decide=name_port))
     assert files_in(root / "program") == before, "nothing of the user's is touched"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from commands import CRASHED
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import placement, worker_process
 from pyopbench.engine.placement import EVERYTHING
-from pyopbench.model.case import Case
+from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import BadInput, NothingMeasured, WorkerLost
 
 
@@ -28,9 +29,10 @@ def count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict
             Case("sinh", name, "none", "forward", "call", "float32", size).id for name in variants for size in sizes
         ]
         environment = {"tensorflow": "2.21.0", "numpy": "2.4.6", "python": "3.11.7"}
-        plan = {"cases": cases, "skips": [], "catalogue": {}, "environment": environment}
+        skips = [Failure(Case("sinh", "xla", "none", "forward", "call", "float32", 1).id, "unsupported", "no")]
+        plan = {"cases": cases, "skips": list(map(asdict, skips)), "catalogue": {}, "environment": environment}
         (tmp_path / "plan").write_text(json.dumps(plan), encoding="utf-8")
-        return placement.count(EVERYTHING, device, lambda done, total: None)
+        return placement.count(replace(EVERYTHING, variants=(*variants, "xla")), device, lambda done, total: None)
 
     return run
 
@@ -46,7 +48,7 @@ def test_a_worker_that_dies_costs_what_it_was_at_and_the_rest_is_counted(
     assert variants_of(found["rows"]) == ["well", "last"]
     assert len(found["rows"]) == 2 * 4  # routes, at one size
     statuses = {(one["variant"], one["status"]) for one in found["failures"]}
-    assert statuses == {("crashing", "crashed"), ("raising", "raised")}
+    assert statuses == {("crashing", "crashed"), ("raising", "raised"), ("xla", "unsupported")}
 
 
 def test_a_worker_that_does_not_start_again_leaves_what_was_counted(

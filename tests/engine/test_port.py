@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pyopbench.engine import worker_process
-from pyopbench.engine.port import run_test, write_port
+from pyopbench.engine.port import port_tester, write_port
 from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.own_target import Target, own_ops, read_target
 
@@ -121,11 +121,16 @@ def test_nothing_that_is_there_is_written_over(name: str, tmp_path: Path) -> Non
     assert (tmp_path / name).read_text() == "mine"
 
 
+def run_test(folder: Path, module: str) -> dict[str, Any]:
+    with port_tester() as run:
+        return run(folder, module, 60)
+
+
 def test_a_test_runs_where_pyopbench_cannot_be_imported(tmp_path: Path) -> None:
     (tmp_path / "test_good.py").write_text("def test_a():\n    print('told')\n")
     (tmp_path / "test_bad.py").write_text("def test_b():\n    import pyopbench\n")
-    assert run_test(tmp_path, "test_good", 60) == {"passed": ["test_a"]}
-    found = run_test(tmp_path, "test_bad", 60)
+    assert run_test(tmp_path, "test_good") == {"passed": ["test_a"]}
+    found = run_test(tmp_path, "test_bad")
     assert found["failed"] == "test_b"
     assert found["error"].startswith("ModuleNotFoundError: ")
 
@@ -135,4 +140,4 @@ def test_a_test_reads_relative_paths_as_the_program_does(tmp_path: Path, monkeyp
     (tmp_path / "tests" / "test_reads.py").write_text("def test_a():\n    assert open('data.txt').read() == 'x'\n")
     (tmp_path / "data.txt").write_text("x")
     monkeypatch.chdir(tmp_path)
-    assert run_test(Path("tests"), "test_reads", 60) == {"passed": ["test_a"]}
+    assert run_test(Path("tests"), "test_reads") == {"passed": ["test_a"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,12 @@ def test_every_case_has_a_finding_in_the_order_of_the_plan(folder: Path) -> None
     statuses = (None, "crashed", "wrong", "raised", "crashed", "unsupported", "crashed", None)
     assert verify() == list(zip(map(stored.case, names), statuses, strict=True))
     assert len(requests(folder, "verify")) == len(names)
+
+
+def test_a_variant_that_was_named_and_has_no_case_has_a_finding(folder: Path) -> None:
+    plan(folder, stored.case("well"))
+    named = replace(EVERYTHING, variants=("well", "xla"))
+    assert verify(named) == [(stored.case("xla"), "unsupported"), (stored.case("well"), None)]
 
 
 def test_a_forward_case_is_left_to_the_backward_case_that_checks_its_values(folder: Path) -> None:
