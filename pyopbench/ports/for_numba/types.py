@@ -200,7 +200,7 @@ class _Showing(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         """Return the replacement for a node."""
-        if isinstance(node, ast.JoinedStr | ast.Constant | ast.Lambda):
+        if isinstance(node, ast.JoinedStr | ast.Constant):
             return node
         found = super().visit(node)
         if isinstance(node, ast.If | ast.IfExp | ast.While):

@@ -176,12 +176,19 @@ def shadowed(x: Any) -> Any:
     return np(x[0, 0], x[1, 1]), x
 
 
+def with_lambdas(x: Any) -> Any:
+    centred = lambda rows, by=2.0: (rows - rows.mean(axis=0, keepdims=True)) * by  # noqa: E731
+    both = lambda rows: np.stack([centred(rows), centred(rows[::-1])])  # noqa: E731
+    return both(x), centred(x[:, :2])
+
+
 # Compiling takes seconds for each dtype, so that every body has one of them.
 @pytest.mark.parametrize(
     ("body", "dtype"),
     [
         *((padded, "int32"), (moved, "float32"), (counted, "int64"), (measured, "float32"), (chosen, "int32")),
         *((multiplied, "float64"), (in_another_order, "float32"), (shaped, "float32"), (percentiles, "float64")),
+        (with_lambdas, "float32"),
         *((clipped, "int64"), (of_subscripts, "float32"), (joined, "float32"), (of_lists, "int64")),
         *((with_lists_as_indices, "float32"), (with_masks, "float32"), (with_dtypes, "float32")),
         *((with_dtypes, "int32"), (quiet, "float64"), (shadowed, "float64")),
