@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pyopbench.find.injected.tallies import FROM_GENERATOR
 from pyopbench.find.record import record
 from pyopbench.model.errors import BadInput
 
@@ -38,6 +39,8 @@ def double(x):
 
 data = tf.data.Dataset.range(12).map(lambda x: tf.py_function(load, [x], tf.int64), num_parallel_calls=4)
 assert len(list(data)) == 12
+rows = tf.data.Dataset.from_generator(lambda: range(3), output_signature=tf.TensorSpec([], tf.int64))
+assert len(list(rows)) == 3
 v = tf.Variable([1.0, 2.0])
 
 @tf.function
@@ -70,15 +73,17 @@ def test_a_real_program_is_counted_call_for_call(tmp_path: Path, capfd: pytest.C
     assert code == 5
     assert "12 3 3 ['--flag']" in capfd.readouterr().out
     counts = {site.body: (site.mode, site.forward.calls, site.gradient.calls) for site in used.sites}
+    generator = counts.pop(FROM_GENERATOR)
+    assert (generator[0], generator[1] > 3) == ("graph", True)
     assert counts == {"load": ("graph", 12, 0), "square": ("graph", 3, 3), "double": ("eager", 3, 0)}
     double = next(site for site in used.sites if site.body == "double")
     assert double.calls_by_size == {2: 2, 5: 1}
-    assert [site.body for site in used.sites if site.in_input] == ["load"]
-    assert used.elements == 12 + 4
+    assert {site.body for site in used.sites if site.in_input} == {"load", FROM_GENERATOR}
+    assert used.elements == 12 + 3 + 4
     assert used.input_share is not None
     assert 0 < used.input_share.waited <= 1
     lines = PROGRAM.splitlines()
-    assert all(f"{site.body}, " in lines[site.line - 1] for site in used.sites)
+    assert all(site.body.rpartition(".")[2] in lines[site.line - 1] for site in used.sites)
     assert not used.troubles
 
 
