@@ -17,7 +17,7 @@ from pipelines import BATCH, CURRENT, PARALLEL, POOL, rows
 from pyopbench.advise import answers, trial
 from pyopbench.advise.answers import Answer, Candidate, cheapest_first, decide, most_saved, variant_text
 from pyopbench.advise.callbacks import Callback, KeptSource, Stage, Step
-from pyopbench.advise.graph_body import graph_body_of
+from pyopbench.advise.graph_body import graph_body_of, write_graph_body
 from pyopbench.judge.decision import Decision, Reason
 from pyopbench.judge.pipeline import TrainingStep, judge
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
@@ -227,6 +227,12 @@ def test_a_body_of_tensorflow_ops_is_a_body_for_the_graph(tmp_path: Path, body: 
     assert (None if found is None else found.splitlines()[-1].strip()) == in_graph
     trained = graph_body_of(replace(callback, kind="py_function", gradient_calls=9))
     assert (trained is None) == (found is None or found != source.text.strip()), "its gradient might be another one"
+
+
+def test_a_body_that_also_logs_is_not_called_in_the_graph(tmp_path: Path) -> None:
+    source = KeptSource(f"import logging\n{HEAD}logging.info('called')\n    return tf.multiply(x, 1.0)\n", "scale")
+    why = write_graph_body(replace(IN_GRAPH, kept=kept_of(tmp_path, np.ones(3), source=source)), tmp_path, "in_graph")
+    assert "logging.info" in why
 
 
 @pytest.mark.slow

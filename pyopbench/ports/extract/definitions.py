@@ -18,7 +18,7 @@ import numpy as np
 
 from pyopbench.model.errors import PyopbenchError
 from pyopbench.model.side import is_installed
-from pyopbench.model.syntax import DEFINITIONS, Function, Source, bindings, read_source
+from pyopbench.model.syntax import DEFINITIONS, Function, Source, bindings, name_of, read_source, root_of
 from pyopbench.ports.extract.values import NotWritable
 
 Place: TypeAlias = tuple[str, int]
@@ -49,6 +49,9 @@ CHANGING = {
     *("sort", "reverse", "appendleft", "popleft", "fill", "put", "resize", "partition"),
 }
 """Methods that change a container or an array in place."""
+
+COMPUTING = {"bisect", "contextlib", "heapq", "keras", "numpy", "random", "scipy", "tensorflow", "tf_keras", "warnings"}
+"""Modules whose functions may be statements in a port: they check arguments, change them, or are ops of a graph."""
 
 ARGUMENTS = ("x", "y", "z", "a", "b", "c", "d", "e")
 """Names for arguments that have none."""
@@ -210,6 +213,28 @@ def require_no_state(source: Source, node: ast.AST, captured: Set[str]) -> None:
     stored = [one for one in nodes if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)]
     for one in sorted((one for one in stored if one.id in outside), key=lambda one: one.lineno):
         raise StateChanged(one.id, (source.path, one.lineno))
+
+
+def require_computing(source: Source) -> None:
+    """Check that the functions of an extracted module only compute: a graph logs, writes and waits while traced."""
+    nodes = list(ast.walk(source.tree))
+    imports = [one for one in nodes if isinstance(one, ast.Import | ast.ImportFrom)]
+    homes = {name_of(alias): str(getattr(one, "module", alias.name)) for one in imports for alias in one.names}
+    methods = CHANGING | {one.name for one in nodes if isinstance(one, DEFINITIONS)}
+    for node in (inner for one in source.tree.body if isinstance(one, DEFINITIONS) for inner in ast.walk(one)):
+        values = (
+            [node.value] if isinstance(node, ast.Expr) else [one.context_expr for one in getattr(node, "items", ())]
+        )
+        for function in (one.func for one in values if isinstance(one, ast.Call)):
+            home = homes.get(getattr(root_of(function), "id", ""))
+            is_method = isinstance(function, ast.Attribute) and function.attr in methods
+            is_own = is_method or (isinstance(function, ast.Name) and function.id != "open")
+            if not is_own if home is None else home.partition(".")[0] not in COMPUTING:
+                why, fix = (
+                    f"it does more than compute: `{ast.unparse(function)}`",
+                    "do that elsewhere, or use a callback",
+                )
+                raise CannotPort(why, fix=fix, place=(source.path, function.lineno))
 
 
 def is_changed(source: Source, name: str) -> bool:
