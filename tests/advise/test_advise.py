@@ -224,6 +224,16 @@ def test_ports_that_do_not_make_the_program_faster_are_taken_back(world: World, 
     assert not (world.root / "out" / PATCH).exists()
 
 
+def test_a_change_that_saves_less_than_the_minimum_effect_is_withdrawn(world: World) -> None:
+    world.share = {"first": 0.4, "second": 0.005}
+    world.seconds = lambda ports: STEP_SECONDS * (0.9 if ports else 1)
+    assert world.advise(minimum_effect=0.05).patch is not None
+    world.out = world.root / "again"
+    advice = world.advise(minimum_effect=0.2)
+    assert (advice.patch, advice.rows[0].answer.obstacle) == (None, "withdrawn")
+    assert formatting.percent(0.2) in advice.withdrawn[0].why
+
+
 def test_a_program_that_was_not_observed_is_an_error(world: World) -> None:
     run = world.run
     world.run = lambda *given: replace(run(*given), samples=[])  # type: ignore[method-assign]
