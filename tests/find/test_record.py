@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -107,6 +108,17 @@ def test_what_is_sent_to_the_recording_process_is_passed_on(tmp_path: Path) -> N
         f"sys.exit(record([sys.executable, '-c', {program!r}], Path({str(tmp_path / 'r.json')!r}))[0])"
     )
     assert subprocess.run([sys.executable, "-c", recording], stdin=subprocess.DEVNULL, check=False).returncode == 7
+
+
+def test_what_is_sent_before_the_program_starts_is_passed_on_and_leaves_no_parts(tmp_path: Path) -> None:
+    recording = (
+        "import os, signal, sys\nfrom pathlib import Path\nfrom pyopbench.find.record import record\nmake = Path.mkdir\n"
+        "def interrupted(*given, **named):\n    make(*given, **named)\n    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "Path.mkdir = interrupted\ncommand = [sys.executable, '-c', 'import time; time.sleep(60)']\n"
+        f"sys.exit(record(command, Path({str(tmp_path / 'r.json')!r}))[0])"
+    )
+    assert subprocess.run([sys.executable, "-c", recording], check=False).returncode == 128 + signal.SIGTERM
+    assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
 
 
 def test_the_program_has_its_own_sitecustomize_and_path(
