@@ -84,9 +84,10 @@ class Summary:
 
 @dataclass
 class Program:
-    """The sources of a scan, in the order in which they were added."""
+    """The sources of a scan, in the order in which they were added; `too_deep` are names of files left out."""
 
     files: list[SourceFile] = field(default_factory=list)
+    too_deep: list[str] = field(default_factory=list)
     _at: dict[Module, SourceFile] = field(default_factory=dict)
     _exports: dict[str, Exports] = field(default_factory=dict)
     _definitions: dict[tuple[str, str], tuple[SourceFile | None, str]] = field(default_factory=dict)
@@ -107,7 +108,11 @@ class Program:
         for file in files:
             if file.makes_callbacks or self._may_import_one(file):
                 of_file = self._elsewhere(file), used[file.name], self._bases_elsewhere(file)
-                here = find_sites(file.read(), file.name, *of_file)
+                try:
+                    here = find_sites(file.read(), file.name, *of_file)
+                except RecursionError:
+                    self.too_deep.append(file.name)
+                    continue
                 sites += here if file.notebook is None else [_in_cell(site, file.notebook) for site in here]
         return sites
 

@@ -62,6 +62,7 @@ def scan(paths: Sequence[Path]) -> Scan:
                 seen.add(real_path(file))
                 _scan_file(file, found, program)
     found.sites = program.find_sites()
+    found.broken += [Broken(name, "nested too deeply") for name in program.too_deep]
     return found
 
 
