@@ -177,7 +177,6 @@ class Watched(Struct):
     losses: list[dict[str, float]]
     weights: list[list[float]]
     ended: str
-    seconds: float
 
 
 @dataclass

@@ -227,7 +227,6 @@ class Recorder:
 
     def _renew(self) -> None:
         self.lock = threading.RLock()  # a signal's handler may save while the same thread counts
-        self.begun = self.clock()
         self.called: list[float] | None = None  # when the first call began and the last one ended
         self.trouble, self.flights = "", self.flights and GraphTimer()
         self.saved_calls = 0
@@ -464,8 +463,6 @@ class Recorder:
 
     def _as_dict(self) -> dict[str, Any]:
         return {
-            "pid": os.getpid(),
-            "seconds": self.clock() - self.begun,
             "called": self.called,
             "trouble": self.trouble or self.waits.timer.trouble,
             "sites": [site.as_dict(self._name_of_dtype) | self._flight(site) for site in self.sites.values()],
