@@ -251,7 +251,7 @@ def _seeding(text: str) -> str:
     tree = ast.parse(text)
     source = ProgramSource.of(tree)
     paths = {source.path(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call)}
-    drawing = [one for one in paths if one.startswith((*RANDOM, "tensorflow.image.random_"))]
+    drawing = [one for one in paths if one.startswith((*RANDOM, "tensorflow.random.", "tensorflow.image.random_"))]
     if any(one.rpartition(".")[2] in RESTARTING for one in drawing):
         return ""
     return "; ".join(SEEDS[one] for one in sorted({path.partition(".")[0] for path in drawing}))

@@ -87,8 +87,6 @@ class Surroundings:
             found = next((context for context in CONTEXTS if below in self.inside[context]), "")
             if not found and isinstance(above, ast.ClassDef):
                 found = self.classes.get(above.name, "")
-            if not found and isinstance(above, FUNCTIONS) and "loss" in getattr(above, "name", "").lower():
-                found = "loss"
             if found:
                 return found
         names = self._names_around(node)
@@ -168,7 +166,8 @@ def look_around(
                     named[context].append(value)
                     for method in _methods(values, value):
                         named[context].append(method)
-                        direct[context].add(method.attr)
+                        if source.path(method.value).startswith(UNKNOWN):  # else the class is in another file
+                            direct[context].add(method.attr)
                     # A call is evaluated where it is written, but for one that only binds arguments.
                     if isinstance(value, ast.Lambda | ast.Name | ast.Attribute) or source.is_partial(value):
                         inside[context].add(value)
@@ -219,7 +218,9 @@ def _parts(values: ValueFlow, call: ast.Call) -> Iterator[tuple[str, ast.AST, bo
 
 
 def _methods(values: ValueFlow, value: ast.AST) -> Iterator[ast.Attribute]:
-    """Yield a method of an object, such as `loader.load`, as that of its class, `Loader.load`."""
+    """Yield the method that an object stands for, as that of its class: `Loader.load`, `Loader.__call__`."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name | ast.Attribute) and values.is_class(value.func):
+        yield ast.Attribute(value.func, "__call__", ast.Load())
     if isinstance(value, ast.Attribute) and not is_of_self(value):
         for owner in (value.value, *values.sources(value.value)):
             function = owner.func if isinstance(owner, ast.Call) else owner
