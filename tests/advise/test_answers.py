@@ -14,7 +14,7 @@ import pytest
 
 from kept_sites import kept_of
 from pipelines import BATCH, CURRENT, PARALLEL, POOL, rows
-from pyopbench.advise import answers, trial
+from pyopbench.advise import answers
 from pyopbench.advise.answers import Answer, Candidate, cheapest_first, decide, most_saved, variant_text
 from pyopbench.advise.callbacks import Callback, KeptSource, Stage, Step
 from pyopbench.advise.graph_body import graph_body_of, write_graph_body
@@ -97,8 +97,6 @@ def test_a_map_that_a_patch_cannot_change_has_no_candidates(measured: Any) -> No
     elsewhere = replace(CALLBACK, stage=Stage("", 5, 1))
     answer = measured({}, elsewhere)
     assert (variants(answer), answer.obstacle) == ([], "no_port")
-    in_graph = Answer("port", "", variant="port autograph")
-    assert trial._map_change(elsewhere, in_graph) is None, "the callback alone is replaced"
 
 
 def test_a_program_that_hardly_waits_for_its_input_gains_nothing(measured: Any) -> None:

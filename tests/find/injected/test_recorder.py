@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -235,19 +235,6 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     monkeypatch.delitem(sys.modules, "made_up_script_ops", raising=False)
     (tmp_path / "made_up_script_ops.py").write_text("value = 7\n", encoding="utf-8")
     return recorder_module.wait_for_tensorflow()
-
-
-def test_a_module_that_is_not_as_expected_is_left_alone_with_word_of_it(
-    made: Recorder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    why = AttributeError("it has no eager_py_func")
-
-    def refuse(module: ModuleType) -> None:
-        raise why
-
-    monkeypatch.setattr(made, "install", refuse)
-    assert importlib.import_module("made_up_script_ops").value == 7
-    assert made.trouble == f"made_up_script_ops is not as expected: {why!r}"
 
 
 def test_a_module_without_the_functions_that_are_wrapped_is_left_alone(made: Recorder) -> None:
