@@ -113,7 +113,8 @@ class Surroundings:
                     return "is one" if inner else "custom_gradient"
                 if any(name in names and _overrides(one, kind) for one, names in self.overrides.items()):
                     return "override_map"
-                if any(last_name(getattr(one, "func", one)) == "RegisterGradient" for one in _decorators(above)):
+                decorators = (getattr(one, "func", one) for one in getattr(above, "decorator_list", ()))
+                if "RegisterGradient" in map(last_name, decorators):
                     return "is one"
                 inner = True
             elif _overrides(above, kind):
@@ -130,10 +131,6 @@ def _overrides(node: ast.AST, kind: str = "") -> bool:
             ops = {"EagerPyFunc"} if kind == "py_function" else {"PyFunc", "PyFuncStateless"}
             return not kind or any(not isinstance(key, ast.Constant) or key.value in ops for key in keys)
     return False
-
-
-def _decorators(function: ast.AST) -> list[ast.expr]:
-    return getattr(function, "decorator_list", [])
 
 
 def look_around(

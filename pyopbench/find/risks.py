@@ -172,10 +172,11 @@ def _writes_to_input(values: ValueFlow, bodies: list[ast.AST]) -> bool:
     for function in _functions_of(values, bodies):
         inputs = [one.arg for one in function.args.args if one.arg not in {"self", "cls"}][first:]
         nodes = list(ast.walk(function))
-        augmented = {node.target for node in nodes if isinstance(node, ast.AugAssign)}
-        names = (node for node in nodes if isinstance(node, ast.Name) and node not in augmented)
-        stored = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-        if any(_target(node) in {*inputs} - stored - bound for node in nodes):
+        stores = [node for node in nodes if isinstance(getattr(node, "ctx", None), ast.Store)]
+        arrays: list[ast.AST] = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
+        names = {node.id for node in stores if isinstance(node, ast.Name) and node not in arrays}
+        arrays += [node.value for node in stores if isinstance(node, ast.Subscript)]
+        if {node.id for node in arrays if isinstance(node, ast.Name)} & {*inputs} - names - bound:
             return True
     return False
 
@@ -227,11 +228,3 @@ def _functions_of(values: ValueFlow, bodies: list[ast.AST]) -> list[Function]:
         ):
             found.append(values.function(body))
     return [one for one in found if one is not None]
-
-
-def _target(node: ast.AST) -> str:
-    """Return the name of an array that a node writes to."""
-    written = getattr(node, "target", None) if isinstance(node, ast.AugAssign) else None
-    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-        written = node.value
-    return written.id if isinstance(written, ast.Name) else ""

@@ -112,8 +112,8 @@ def test_what_is_sent_to_the_recording_process_is_passed_on(tmp_path: Path) -> N
 
 def test_what_is_sent_before_the_program_starts_is_passed_on_and_leaves_no_parts(tmp_path: Path) -> None:
     recording = (
-        "import os, signal, sys\nfrom pathlib import Path\nfrom pyopbench.find.record import record\n"
-        "make = Path.mkdir\ndef interrupted(*given, **named):\n    make(*given, **named)\n    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "import os, signal, sys\nfrom pyopbench.find.record import record, Path\nmake = Path.mkdir\n"
+        "def interrupted(*given, **named):\n    make(*given, **named)\n    os.kill(os.getpid(), signal.SIGTERM)\n"
         "Path.mkdir = interrupted\ncommand = [sys.executable, '-c', 'import time; time.sleep(60)']\n"
         f"sys.exit(record(command, Path({str(tmp_path / 'r.json')!r}))[0])"
     )

@@ -211,7 +211,7 @@ class Recorder:
     ) -> None:
         asked = asked or {}
         self.keeper = Keeper(asked["keep_bytes"], asked["package"]) if asked.get("keep_bytes") else None
-        self.watch = Watch(folder, asked, self._elements, clock) if asked else None
+        self.watch = Watch(folder, asked, lambda: self.waits.as_dict()["elements"], clock) if asked else None
         self.counts = asked.get("counts", True)
         self.flights = GraphTimer() if asked.get("flights") else None
         self.folder = folder
@@ -364,9 +364,6 @@ class Recorder:
                 }
             frame = frame.f_back
         return None
-
-    def _elements(self) -> float:
-        return self.waits.as_dict()["elements"]
 
     def _counted(self, function: Any, site: Site, kind: str) -> Callable[..., Any]:
         """Return a new counted function of a site, which lives as long as the program's own.
