@@ -63,7 +63,7 @@ from pyopbench.ports.extract.module import (
 )
 from pyopbench.ports.extract.values import NAMESPACES, NotWritable, expression_of, is_same, plain_container
 
-FIX = "pass it to the function as an argument, or define it in one statement at the top level of the file"
+FIX = "pass it to the function as an argument, or define it in one statement of a module that is imported"
 
 LIBRARIES_OF_BODIES = ("numpy", "scipy", "math", "tensorflow", "keras")
 """Modules whose functions are called and never extracted, even if one is the whole body."""
