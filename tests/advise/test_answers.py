@@ -238,6 +238,7 @@ def test_a_body_that_also_logs_is_not_called_in_the_graph(tmp_path: Path) -> Non
     ("body", "is_right"),
     [
         ("return tf.multiply(x, 2.0).numpy()", True),
+        ("with tf.GradientTape() as tape:\n        tape.watch(x)\n    return tf.multiply(x, 2.0)", True),
         ("return tf.random.uniform(x.shape).numpy()", True),
         ("return tf.multiply(x, 3.0).numpy()", False),
         ("return np.sort(tf.multiply(x, 2.0).numpy())", False),
