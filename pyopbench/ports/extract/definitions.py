@@ -50,8 +50,11 @@ CHANGING = {
 }
 """Methods that change a container or an array in place."""
 
-COMPUTING = {"bisect", "contextlib", "heapq", "keras", "numpy", "random", "scipy", "tensorflow", "tf_keras", "warnings"}
-"""Modules whose functions may be statements in a port: they check arguments, change them, or are ops of a graph."""
+LIBRARIES_OF_BODIES = ("numpy", "scipy", "math", "tensorflow", "keras")
+"""Modules whose functions are called and never extracted, even if one is the whole body."""
+
+STATEMENTS = ("bisect", "contextlib", "heapq", "random", "tf_keras", "warnings")
+"""Further modules whose functions may be statements of a port: they change or check arguments."""
 
 ARGUMENTS = ("x", "y", "z", "a", "b", "c", "d", "e")
 """Names for arguments that have none."""
@@ -218,23 +221,19 @@ def require_no_state(source: Source, node: ast.AST, captured: Set[str]) -> None:
 def require_computing(source: Source) -> None:
     """Check that the functions of an extracted module only compute: a graph logs, writes and waits while traced."""
     nodes = list(ast.walk(source.tree))
-    imports = [one for one in nodes if isinstance(one, ast.Import | ast.ImportFrom)]
-    homes = {name_of(alias): str(getattr(one, "module", alias.name)) for one in imports for alias in one.names}
-    methods = CHANGING | {one.name for one in nodes if isinstance(one, DEFINITIONS)}
+    imports = [(alias, one) for one in nodes if isinstance(one, ast.Import | ast.ImportFrom) for alias in one.names]
+    homes = {name_of(alias): str(getattr(one, "module", alias.name)).partition(".")[0] for alias, one in imports}
+    methods = CHANGING | {"set_shape", "watch"} | {one.name for one in nodes if isinstance(one, DEFINITIONS)}
     for node in (inner for one in source.tree.body if isinstance(one, DEFINITIONS) for inner in ast.walk(one)):
-        values = (
-            [node.value] if isinstance(node, ast.Expr) else [one.context_expr for one in getattr(node, "items", ())]
-        )
-        for function in (one.func for one in values if isinstance(one, ast.Call)):
-            home = homes.get(getattr(root_of(function), "id", ""))
-            is_method = isinstance(function, ast.Attribute) and function.attr in methods
-            is_own = is_method or (isinstance(function, ast.Name) and function.id != "open")
-            if not is_own if home is None else home.partition(".")[0] not in COMPUTING:
-                why, fix = (
-                    f"it does more than compute: `{ast.unparse(function)}`",
-                    "do that elsewhere, or use a callback",
-                )
-                raise CannotPort(why, fix=fix, place=(source.path, function.lineno))
+        entered = [one.context_expr for one in getattr(node, "items", ())]
+        for call in [node.value] if isinstance(node, ast.Expr) else entered:
+            function = getattr(call, "func", call)
+            name, home = getattr(function, "attr", ""), homes.get(getattr(root_of(function), "id", ""))
+            is_own = name in methods if name else ast.unparse(function) != "open"
+            is_refused = not is_own if home is None else home not in (*LIBRARIES_OF_BODIES, *STATEMENTS)
+            if is_refused and isinstance(call, ast.Call):
+                why = f"it does more than compute: `{ast.unparse(function)}`"
+                raise CannotPort(why, fix="do that elsewhere, or use a callback", place=(source.path, call.lineno))
 
 
 def is_changed(source: Source, name: str) -> bool:
