@@ -122,7 +122,7 @@ class Program:
     def original(self, file: str, copy: Path) -> str:
         """Return the path of a file in a copy, relative to its root; empty if it is not in it, or is not a source.
 
-        Neither is one that a link leads to: to change it in a copy would change the user's own.
+        Neither is one that a link leads to: a patch does not change what is behind a link.
         """
         path = Path(os.path.normpath(copy / self.folder.relative_to(self.root) / file))
         if not path.is_relative_to(copy):
