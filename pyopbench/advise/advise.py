@@ -20,6 +20,7 @@ from pyopbench.advise.attempt import (
     COPIES,
     MEASURED,
     RECORDING_FOLDER,
+    TURNS,
     Advice,
     Attempt,
     CallbackAdvice,
@@ -27,7 +28,7 @@ from pyopbench.advise.attempt import (
     Tools,
 )
 from pyopbench.advise.callbacks import Step, callbacks_of, read_kept
-from pyopbench.advise.program import LARGE, Program, Run
+from pyopbench.advise.program import Program, Run
 from pyopbench.advise.trial import LEAST_TURNS, try_changes
 from pyopbench.api.listeners import Listener
 from pyopbench.find.usage import Usage
@@ -49,14 +50,23 @@ def advise(program: Program, folder: Path, options: Options, listener: Listener,
         BadInput: the folder has other content, or the program cannot be run.
         NothingMeasured: the program fails.
     """
-    try:
-        attempt, advice, recording = _record(program, folder, options, listener, tools)
+    with _begun(Attempt(program, folder, options, listener, tools or Tools())) as attempt:
+        advice, recording = _record(attempt)
         with _in_a_copy(attempt):
             _measure_callbacks(attempt, advice, recording)
             try_changes(attempt, advice, recording)
-    finally:
-        shutil.rmtree(folder / COPIES / LARGE, ignore_errors=True)
     return advice
+
+
+@contextmanager
+def _begun(attempt: Attempt) -> Iterator[Attempt]:
+    """Create the folder of an attempt, and remove the copies of the program from it, however the attempt ends."""
+    attempt.begin()
+    try:
+        yield attempt
+    finally:
+        for name in (COPIES, TURNS):
+            shutil.rmtree(attempt.folder / name, ignore_errors=True)
 
 
 @contextmanager
@@ -69,7 +79,6 @@ def _in_a_copy(attempt: Attempt) -> Iterator[None]:
         yield
     finally:
         os.chdir(here)
-        shutil.rmtree(copy, ignore_errors=True)
 
 
 class StoredCallback(msgspec.Struct):
@@ -105,7 +114,8 @@ def check(  # noqa: PLR0913 - as `advise`, with what is compared
     for one in sorted(report.callbacks, key=lambda one: one.action != "leave"):  # those that are still there come first
         known[one.file, one.function, one.kind].append(one)
     ports = {one.port for one in report.callbacks if one.port}  # some call the body, or a compiled one
-    _, advice, _ = _record(program, folder, options, listener, tools)
+    with _begun(Attempt(program, folder, options, listener, tools or Tools())) as attempt:
+        advice, _ = _record(attempt)
     found = []
     for row in advice.rows:
         callback = row.callback
@@ -118,12 +128,9 @@ def check(  # noqa: PLR0913 - as `advise`, with what is compared
     return found
 
 
-def _record(
-    program: Program, folder: Path, options: Options, listener: Listener, tools: Tools | None
-) -> tuple[Attempt, Advice, Run]:
+def _record(attempt: Attempt) -> tuple[Advice, Run]:
     """Record a program, and say which callbacks it has, with the most that each can save."""
-    attempt = Attempt(program, folder, options, listener, tools or Tools())
-    attempt.begin()
+    program, options, listener = attempt.program, attempt.options, attempt.listener
     usage, run, copy = attempt.record()
     if not run.samples:
         raise NothingMeasured(
@@ -144,7 +151,7 @@ def _record(
         rows.append(CallbackAdvice(callback, most, answer_by_recording(callback, most, options.minimum_effect)))
     advice = Advice(program, attempt.folder, step, rows, _coverage(step, run), options, ended=run.ended)
     _say_recorded(listener, advice)
-    return attempt, advice, run
+    return advice, run
 
 
 def _step(usage: Usage, run: Run) -> Step:

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from msgspec import Struct, structs
 
+from pyopbench.find.injected.tallies import FROM_GENERATOR
 from pyopbench.find.risks import RANDOM
 from pyopbench.find.source import ProgramSource
 from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage, propose_sizes
@@ -210,6 +211,8 @@ class Callback:
     def obstacles(self) -> list[str]:
         """Return all reasons why it cannot be changed, the one that decides first; empty if there is none."""
         kept, found = self.kept, list[str]()
+        if self.body == FROM_GENERATOR:
+            return ["it calls a Python generator, which no port replaces: map a function over numbers or file names"]
         if not self.file:
             return ["its file is not in the folder of the program, so a patch cannot change it"]
         if self.mode == "eager" and self.kind != "py_function":
@@ -248,7 +251,7 @@ def _seeding(text: str) -> str:
     tree = ast.parse(text)
     source = ProgramSource.of(tree)
     paths = {source.path(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call)}
-    drawing = [one for one in paths if one.startswith((*RANDOM, "tensorflow.image.random_"))]
+    drawing = [one for one in paths if one.startswith((*RANDOM, "tensorflow.random.", "tensorflow.image.random_"))]
     if any(one.rpartition(".")[2] in RESTARTING for one in drawing):
         return ""
     return "; ".join(SEEDS[one] for one in sorted({path.partition(".")[0] for path in drawing}))

@@ -13,6 +13,8 @@ from pyopbench.advise.callbacks import Callback, recorded_arrays
 from pyopbench.engine.port import port_tester
 from pyopbench.find.source import ProgramSource
 from pyopbench.model.files import write_atomically
+from pyopbench.model.syntax import Source
+from pyopbench.ports.extract.definitions import CannotPort, require_computing
 
 IN_GRAPH = "in_graph"
 TEST_SECONDS = 300.0
@@ -123,11 +125,15 @@ class _ConversionRemover(ast.NodeTransformer):
 def write_graph_body(callback: Callback, place: Path, module: str) -> tuple[str, str, str] | str:
     """Write a body for the graph and its test into a folder, unless they are there and have passed.
 
-    Returns the names of the files and of the function, or why the test fails.
+    Returns the names of the files and of the function, or why it cannot be called there.
     """
     text = graph_body_of(callback)
     assert text is not None
     assert callback.kept is not None
+    try:
+        require_computing(Source.of("", ast.parse(callback.kept.source.text)))
+    except CannotPort as error:
+        return error.why
     name = callback.kept.source.name
     names = f"{module}.py", f"test_{module}.py", f"{name}_{IN_GRAPH}"
     if (place / names[0]).exists():

@@ -105,7 +105,7 @@ def replace_callbacks(code: bytes, placements: Sequence[Placement], maps: Sequen
             imports |= {} if tf else {"import tensorflow as tf": None}
         edits.append(_parallel_edit(file, node, calls))
     if imports:
-        edits.append(file.added_imports(list(imports)))
+        edits.append(file.added_imports(list(imports), min(edits)[0]))
     after = file.replaced(0, len(file.data), edits)
     try:
         ast.parse(after)
@@ -173,6 +173,8 @@ def _edit(source: ProgramSource, file: Source, found: CallbackNode, placement: P
             raise CannotPlace("it is one of several decorators")
         if any(isinstance(scope, ast.ClassDef) for scope in source.scopes(function)[:1]):
             raise CannotPlace("it decorates a method")
+        if ast.unparse(function.args) != ast.unparse(ast.arguments([], function.args.args, None, [], [], None, [])):
+            raise CannotPlace("it decorates a function with other parameters than those that have no default")
         arguments = ", ".join(one.arg for one in function.args.args)
         call = _call(source, found, placement, port, f"[{arguments}]", [one.arg for one in function.args.args])
         indent = " " * function.col_offset

@@ -99,7 +99,9 @@ class Program:
                     )
                 is_file = path.is_file()  # no socket, and no link that leads nowhere
                 if path.is_symlink() and path.exists():
-                    (place / one).symlink_to(real_path(path))
+                    led = real_path(path)
+                    is_here = led.is_relative_to(self.root) and self._is_copied(led)
+                    (place / one).symlink_to(target / led.relative_to(self.root) if is_here else led)
                 elif is_file and path.stat().st_size > COPIED_BYTES:
                     shared = target.parent / LARGE / path.relative_to(self.root)
                     if not shared.exists() or shared.stat().st_mtime_ns != path.stat().st_mtime_ns:  # a run wrote to it
@@ -109,14 +111,18 @@ class Program:
                 elif is_file:
                     shutil.copy2(path, place / one)
 
-    def _is_copied(self, folder: Path) -> bool:
-        is_known = any((folder / name).exists() for name in NOT_SOURCES)
-        return folder.name not in LEFT_OUT and folder not in self.left_out and not is_known
+    def _is_copied(self, path: Path) -> bool:
+        """Is a path in the root copied, as far as the folders that it is in decide?"""
+        if path == self.root:
+            return True
+        is_known = any((path / name).exists() for name in NOT_SOURCES)
+        is_left_out = path.name in LEFT_OUT or path in self.left_out or is_known
+        return not is_left_out and self._is_copied(path.parent)
 
     def original(self, file: str, copy: Path) -> str:
         """Return the path of a file in a copy, relative to its root; empty if it is not in it, or is not a source.
 
-        Neither is one that a link leads to: to change it in a copy would change the user's own.
+        Neither is one that a link leads to: a patch does not change what is behind a link.
         """
         path = Path(os.path.normpath(copy / self.folder.relative_to(self.root) / file))
         if not path.is_relative_to(copy):
@@ -171,7 +177,6 @@ class Watched(Struct):
     losses: list[dict[str, float]]
     weights: list[list[float]]
     ended: str
-    seconds: float
 
 
 @dataclass

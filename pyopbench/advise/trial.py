@@ -182,7 +182,7 @@ def _best_first(runs: list[tuple[float, Answer]]) -> list[tuple[float, Answer]]:
 
 def _compare_in_pairs(trial: Trial) -> None:
     """Compare the original program with all changes at once, until they are kept or none is left."""
-    advice = trial.advice
+    advice, effect = trial.advice, trial.attempt.options.minimum_effect
     while rows := advice.changed:
         answers = {row: row.answer for row in rows}
         try:
@@ -203,7 +203,7 @@ def _compare_in_pairs(trial: Trial) -> None:
                     trial.seconds[row], row.answer = others.pop(0)
             continue
         realised = turns.estimate_saving(before, after)
-        if realised.is_faster:
+        if realised.is_faster and realised.saved >= effect:
             advice.realised = realised
             _accept(trial, answers, change)
             return
@@ -211,6 +211,8 @@ def _compare_in_pairs(trial: Trial) -> None:
         why = "the runs do not show that the program is faster"
         if len(after) < 2:
             why = "no time was left to compare the program with and without it"
+        elif realised.is_faster:
+            why = f"it saves less than {formatting.percent(effect)} of the time"
         elif realised.is_slower:
             why = "the program is slower with it"
         why += " and the changes of other callbacks" if len(rows) > 1 else ""

@@ -126,8 +126,9 @@ def _usage_row(number: int, site: usage.SiteUsage, used: usage.Usage) -> tuple[o
 
 
 def _share(site: usage.SiteUsage, used: usage.Usage) -> str:
-    whole = f"≥ {formatting.percent(site.seconds / used.seconds)}"
-    return f"{whole} ({formatting.percent(site.seconds / used.called_seconds)})" if used.called_seconds else whole
+    shares = [site.seconds / whole for whole in (used.seconds, used.called_seconds) if whole]
+    whole, *between = ["< 0.1%" if one < 0.001 else formatting.percent(one) for one in shares]
+    return " ".join([whole if whole.startswith("<") else f"≥ {whole}", *(f"({one})" for one in between)])
 
 
 def _input_text(found: usage.InputShare) -> str:

@@ -139,7 +139,7 @@ def _find_callback(source: ProgramSource, node: ast.AST) -> CallbackNode | None:
 
 
 def _is_passed(source: ProgramSource, node: ast.expr) -> bool:
-    """Is a name an argument of another function, returned, or an item of a list, tuple or dict?"""
+    """Is a name an argument, a default or returned, or an attribute or an item of something?"""
     above = source.parents.get(node)
     if isinstance(above, ast.keyword):
         above = source.parents[above]
@@ -148,6 +148,11 @@ def _is_passed(source: ProgramSource, node: ast.expr) -> bool:
         return node is not above.func and not is_bound
     if isinstance(above, ast.List | ast.Tuple):
         return isinstance(above.ctx, ast.Load)
+    if isinstance(above, ast.Assign) and node is above.value:  # a plain name is followed instead
+        is_name = all(isinstance(one, ast.Name) for one in above.targets)
+        return not is_name or isinstance(source.parents[above], ast.ClassDef)
+    if isinstance(above, ast.arguments):
+        return node in (*above.defaults, *above.kw_defaults)
     return isinstance(above, ast.Return | ast.Lambda) or (isinstance(above, ast.Dict) and node in above.values)
 
 

@@ -87,8 +87,6 @@ class Surroundings:
             found = next((context for context in CONTEXTS if below in self.inside[context]), "")
             if not found and isinstance(above, ast.ClassDef):
                 found = self.classes.get(above.name, "")
-            if not found and isinstance(above, FUNCTIONS) and "loss" in getattr(above, "name", "").lower():
-                found = "loss"
             if found:
                 return found
         names = self._names_around(node)
@@ -115,7 +113,8 @@ class Surroundings:
                     return "is one" if inner else "custom_gradient"
                 if any(name in names and _overrides(one, kind) for one, names in self.overrides.items()):
                     return "override_map"
-                if any(last_name(getattr(one, "func", one)) == "RegisterGradient" for one in _decorators(above)):
+                decorators = (getattr(one, "func", one) for one in getattr(above, "decorator_list", ()))
+                if "RegisterGradient" in map(last_name, decorators):
                     return "is one"
                 inner = True
             elif _overrides(above, kind):
@@ -132,10 +131,6 @@ def _overrides(node: ast.AST, kind: str = "") -> bool:
             ops = {"EagerPyFunc"} if kind == "py_function" else {"PyFunc", "PyFuncStateless"}
             return not kind or any(not isinstance(key, ast.Constant) or key.value in ops for key in keys)
     return False
-
-
-def _decorators(function: ast.AST) -> list[ast.expr]:
-    return getattr(function, "decorator_list", [])
 
 
 def look_around(
@@ -168,7 +163,8 @@ def look_around(
                     named[context].append(value)
                     for method in _methods(values, value):
                         named[context].append(method)
-                        direct[context].add(method.attr)
+                        if source.path(method.value).startswith(UNKNOWN):  # else the class is in another file
+                            direct[context].add(method.attr)
                     # A call is evaluated where it is written, but for one that only binds arguments.
                     if isinstance(value, ast.Lambda | ast.Name | ast.Attribute) or source.is_partial(value):
                         inside[context].add(value)
@@ -219,7 +215,9 @@ def _parts(values: ValueFlow, call: ast.Call) -> Iterator[tuple[str, ast.AST, bo
 
 
 def _methods(values: ValueFlow, value: ast.AST) -> Iterator[ast.Attribute]:
-    """Yield a method of an object, such as `loader.load`, as that of its class, `Loader.load`."""
+    """Yield the method that an object stands for, as that of its class: `Loader.load`, `Loader.__call__`."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name | ast.Attribute) and values.is_class(value.func):
+        yield ast.Attribute(value.func, "__call__", ast.Load())
     if isinstance(value, ast.Attribute) and not is_of_self(value):
         for owner in (value.value, *values.sources(value.value)):
             function = owner.func if isinstance(owner, ast.Call) else owner

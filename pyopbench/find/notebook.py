@@ -60,8 +60,8 @@ def read_notebook(content: bytes) -> Notebook:
     lines: list[str] = []
     for number, rows in enumerate(_read_cells(content), start=1):
         python = _as_python([row for _, row in rows])
-        problem = _problem(python)
-        if problem is not None:
+        problem, _ = _problem(python)
+        if problem:
             found.broken.append(f"cell {number}: {problem}")
             continue
         lines += python
@@ -118,30 +118,24 @@ def _as_python(rows: list[str]) -> list[str]:
         rows = [*rows[:first], "", *rows[first + 1 :]]
     indent = rows[first][: len(rows[first]) - len(rows[first].lstrip())] if rows else ""
     rows = [row.removeprefix(indent) for row in rows]  # as IPython does for code that was pasted
-    return rows if _problem(rows) is None else list(_without_magics(rows))
+    # Only where Python cannot go on: a line of an expression may begin as a magic does.
+    while (at := _problem(rows)[1] - 1) in range(len(rows)) and (found := LINE.match(rows[at])):
+        end = at + 1
+        while rows[end - 1].rstrip().endswith("\\") and end < len(rows):
+            end += 1
+        python = f"{found['target']} None" if found["target"] else "pass"
+        rows[at:end] = [found["indent"] + python, *[""] * (end - at - 1)]
+    return rows
 
 
-def _problem(rows: list[str]) -> str | None:
-    """Return why some lines are not Python."""
+def _problem(rows: list[str]) -> tuple[str, int]:
+    """Return why some lines are not Python, and the line that shows it, from 1; 0 if none does."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ast.parse("\n".join(rows))
     except SyntaxError as error:
-        return f"{error.msg}, line {error.lineno}"
+        return f"{error.msg}, line {error.lineno}", error.lineno or 0
     except (ValueError, RecursionError, MemoryError) as error:
-        return str(error) or "nested too deeply"
-    return None
-
-
-def _without_magics(rows: list[str]) -> Iterator[str]:
-    """Yield the lines without IPython syntax; a magic that a backslash continues is removed as a whole."""
-    continued = False
-    for row in rows:
-        found = LINE.match(row)
-        if continued or found:
-            continued = row.rstrip().endswith("\\")
-            indent = found["indent"] if found else ""
-            yield f"{indent}{found['target']} None" if found and found["target"] else f"{indent}pass" if found else ""
-        else:
-            yield row
+        return str(error) or "nested too deeply", 0
+    return "", 0

@@ -99,15 +99,20 @@ class Program:
         if notebook is None:
             self._at[module[:-1] if module[-1] == "__init__" else module] = file
 
-    def find_sites(self) -> list[CallSite]:
-        """Return the callbacks of all files, each file's in the order of its lines."""
+    def find_sites(self, leave_out: Callable[[str], None]) -> list[CallSite]:
+        """Return the callbacks of all files, each file's in the order of its lines; of none that nests too deeply."""
         files = self._files_around_callbacks()
         used = self._used_elsewhere({file.name: self._summarise(file) for file in files}, files)
         sites: list[CallSite] = []
         for file in files:
-            if file.makes_callbacks or self._may_import_one(file):
-                of_file = self._elsewhere(file), used[file.name], self._bases_elsewhere(file)
-                here = find_sites(file.read(), file.name, *of_file)
+            follow = self._elsewhere(file)
+            # A name that it imports may be a callback, as defined in the module that it comes from.
+            if file.makes_callbacks or any(makes_callbacks(follow(path)) for path in file.imports):
+                try:
+                    here = find_sites(file.read(), file.name, follow, used[file.name], self._bases_elsewhere(file))
+                except RecursionError:
+                    leave_out(file.name)
+                    continue
                 sites += here if file.notebook is None else [_in_cell(site, file.notebook) for site in here]
         return sites
 
@@ -211,11 +216,6 @@ class Program:
             bases = None if target is None else self._outside_bases(target, end, depth + 1)
             outside |= {end.rpartition(".")[2]} if bases is None else bases
         return outside
-
-    def _may_import_one(self, file: SourceFile) -> bool:
-        """Is a name that a file imports a callback, as defined in the module that it comes from?"""
-        follow = self._elsewhere(file)
-        return any(makes_callbacks(follow(path)) for path in file.imports if follow(path) != path)
 
     def _summarise(self, file: SourceFile) -> Summary:
         source = ProgramSource.of(parse(file.read()))

@@ -54,22 +54,21 @@ def record(command: Sequence[str], file: Path) -> tuple[int, Usage]:
     for path in (file, parts):
         if os.path.lexists(path):
             raise BadInput("the file already exists", received=path, hint="choose another --out")
-    parts.mkdir(mode=0o700, parents=True)
     start = time.perf_counter()
     try:
-        code = _run(command, parts)
-    except BadInput:
-        shutil.rmtree(parts)
-        raise
-    usage = merge(read_parts(parts), time.perf_counter() - start)
-    content = {
-        "version": VERSION,
-        "command": [os.fsencode(one).decode(errors="replace") for one in command],
-        "exit_code": code,
-        **asdict(usage),
-    }
-    write_atomically(file, encode_in_lines(content))
-    shutil.rmtree(parts, ignore_errors=True)
+        with _forwarding() as forward_to:
+            parts.mkdir(mode=0o700, parents=True)
+            code = _run(command, parts, forward_to)
+        usage = merge(read_parts(parts), time.perf_counter() - start)
+        content = {
+            "version": VERSION,
+            "command": [os.fsencode(one).decode(errors="replace") for one in command],
+            "exit_code": code,
+            **asdict(usage),
+        }
+        write_atomically(file, encode_in_lines(content))
+    finally:
+        shutil.rmtree(parts, ignore_errors=True)
     return code, usage
 
 
@@ -91,12 +90,10 @@ def environment_of(parts: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), VARIABLE: str(real_path(parts))}
 
 
-def _run(command: Sequence[str], parts: Path) -> int:
+def _run(command: Sequence[str], parts: Path, forward_to: Callable[[subprocess.Popen[bytes]], None]) -> int:
     try:
-        with (
-            subprocess.Popen(command, env=environment_of(parts)) as process,
-            _forwarding(process.send_signal),
-        ):
+        with subprocess.Popen(command, env=environment_of(parts)) as process:
+            forward_to(process)
             code = process.wait()
     except OSError as error:
         raise BadInput(
@@ -108,14 +105,24 @@ def _run(command: Sequence[str], parts: Path) -> int:
 
 
 @contextmanager
-def _forwarding(send: Callable[[int], None]) -> Iterator[None]:
-    """Pass signals on to the program while it runs; it decides what becomes of an interrupt."""
+def _forwarding() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
+    """Pass signals on to the program that the function is called with; it decides what becomes of an interrupt."""
+    programs, early = list[subprocess.Popen[bytes]](), list[int]()
+
+    def send(number: int) -> None:
+        programs[0].send_signal(number) if programs else early.append(number)
+
+    def forward_to(program: subprocess.Popen[bytes]) -> None:
+        programs.append(program)
+        for number in early:
+            send(number)
+
     before = {one: signal.signal(one, lambda number, frame: send(number)) for one in FORWARDED}
     # A terminal sends an interrupt to the program too.
     is_typed = os.isatty(0)
     before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda number, frame: None if is_typed else send(number))
     try:
-        yield
+        yield forward_to
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

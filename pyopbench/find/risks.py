@@ -165,23 +165,27 @@ def _is_compiled(scope: ast.AST) -> bool:
 
 
 def _writes_to_input(values: ValueFlow, bodies: list[ast.AST]) -> bool:
-    """Does a body, if it is in the same file, assign to a part of one of its inputs?"""
+    """Does a body, if it is in the same file, assign to a part of one of its inputs, or add to it: `x += 1`?"""
     partials = [one for one in bodies if isinstance(one, ast.Call) and values.source.is_partial(one)]
     bound = {keyword.arg for partial in partials for keyword in partial.keywords}  # what these bind is no input
     first = sum(len(partial.args) - 1 for partial in partials)
     for function in _functions_of(values, bodies):
         inputs = [one.arg for one in function.args.args if one.arg not in {"self", "cls"}][first:]
         nodes = list(ast.walk(function))
-        stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-        if any(_target(node) in {*inputs} - stored - bound for node in nodes):
+        stores = [node for node in nodes if isinstance(getattr(node, "ctx", None), ast.Store)]
+        arrays: list[ast.AST] = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
+        names = {node.id for node in stores if isinstance(node, ast.Name) and node not in arrays}
+        arrays += [node.value for node in stores if isinstance(node, ast.Subscript)]
+        if {node.id for node in arrays if isinstance(node, ast.Name)} & {*inputs} - names - bound:
             return True
     return False
 
 
-RANDOM = ("numpy.random.", "random.", "tensorflow.random.")
-"""The paths of functions that draw begin with these; `default_rng` and the like create a generator of their own."""
+RANDOM = ("numpy.random.", "random.")
+"""The paths begin with these of functions that draw, and that tf.random.set_seed does not seed."""
 
-SEEDING = ("seed", "get_state", "set_state", "getstate", "setstate")
+NOT_DRAWING = {"seed", "get_state", "set_state", "getstate", "setstate", "default_rng"}
+"""Of these modules; nor does a class, which makes a generator of its own."""
 
 
 def _draws(values: ValueFlow, bodies: list[ast.AST]) -> str:
@@ -209,7 +213,8 @@ def _draws(values: ValueFlow, bodies: list[ast.AST]) -> str:
 
 def _is_drawing(source: ProgramSource, function: ast.expr) -> bool:
     path = source.path(function)
-    return path.startswith(RANDOM) and path.rpartition(".")[2] not in SEEDING
+    name = path.rpartition(".")[2]
+    return path.startswith(RANDOM) and name not in NOT_DRAWING and not name[:1].isupper()
 
 
 def _functions_of(values: ValueFlow, bodies: list[ast.AST]) -> list[Function]:
@@ -223,10 +228,3 @@ def _functions_of(values: ValueFlow, bodies: list[ast.AST]) -> list[Function]:
         ):
             found.append(values.function(body))
     return [one for one in found if one is not None]
-
-
-def _target(node: ast.AST) -> str:
-    """Return the name at the start of a subscript that is assigned to."""
-    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
-        return node.value.id
-    return ""

@@ -18,6 +18,7 @@ from pyopbench.model.files import real_path
 SOURCES = {".py", ".pyi", ".pyw", notebook.SUFFIX}
 ADVICE_FILE = "advice.json"
 """Marks a folder with results of `pyopbench advise`, which is neither scanned nor copied."""
+TOO_DEEP = "nested too deeply"
 NOT_SOURCES = ("pyvenv.cfg", ADVICE_FILE)
 """Files that mark a folder that is not read: a virtual environment (PEP 405), or results."""
 
@@ -61,7 +62,7 @@ def scan(paths: Sequence[Path]) -> Scan:
             if real_path(file) not in seen:
                 seen.add(real_path(file))
                 _scan_file(file, found, program)
-    found.sites = program.find_sites()
+    found.sites = program.find_sites(lambda name: found.broken.append(Broken(name, TOO_DEEP)))
     return found
 
 
@@ -99,7 +100,7 @@ def _scan_file(path: Path, found: Scan, program: Program) -> None:
         version = ".".join(map(str, sys.version_info[:2]))  # a newer one may have syntax that this one lacks
         found.broken.append(Broken(name, f"not valid in Python {version}, which runs this scan: {error.msg}{where}"))
     except (ValueError, RecursionError, MemoryError) as error:  # NUL bytes; nested deeper than Python's parser goes
-        found.broken.append(Broken(name, str(error) or "nested too deeply"))
+        found.broken.append(Broken(name, str(error) or TOO_DEEP))
 
 
 def _read(path: Path, name: str, found: Scan, program: Program) -> None:

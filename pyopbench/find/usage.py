@@ -117,13 +117,12 @@ class InputShare:
     """How much of a program's time goes by while it waits for its input, and what callbacks in there take at least.
 
     Attributes:
-        elements: taken from the iterators of the pipelines.
-        waited: for these, as a share of the time from the first call of any callback to the end of the last.
+        waited: for elements of its iterators, as a share of the time from the first call of any callback to the end of
+            the last.
         callbacks: the bodies in pipelines, of all threads, as a share of the same time. Pipelines work while the
             program does, so neither share bounds the other.
     """
 
-    elements: int
     waited: float
     callbacks: float
 
@@ -160,7 +159,7 @@ class Usage:
             return None
         # It waits for the first element from before the first call.
         waited = min(self.waited_seconds / self.called_seconds, 1.0)
-        return InputShare(self.elements, waited, seconds / self.called_seconds)
+        return InputShare(waited, seconds / self.called_seconds)
 
     def may_pay(self, site: SiteUsage) -> bool:
         """Can a port save what is worth acting on, with a generous allowance for what cannot be seen from Python?
@@ -187,10 +186,8 @@ def merge(parts: Iterable[Part], seconds: float) -> Usage:
             usage.troubles.append(part.trouble)
         for site in part.sites:
             key = (site.file, site.line, site.function, site.kind, site.mode)
-            if key in found:
-                found[key].add(site)
-            else:
-                found[key] = site
+            if (known := found.setdefault(key, site)) is not site:
+                known.add(site)
     used = [site for site in found.values() if site.forward.calls + site.gradient.calls]
     usage.sites = sorted(used, key=lambda site: (-site.seconds, site.file, site.line))
     # All processes of a machine have one clock: CLOCK_MONOTONIC, or its counterpart (time.perf_counter).

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -224,6 +225,16 @@ def test_ports_that_do_not_make_the_program_faster_are_taken_back(world: World, 
     assert not (world.root / "out" / PATCH).exists()
 
 
+def test_a_change_that_saves_less_than_the_minimum_effect_is_withdrawn(world: World) -> None:
+    world.share = {"first": 0.4, "second": 0.005}
+    world.seconds = lambda ports: STEP_SECONDS * (0.9 if ports else 1)
+    assert world.advise(minimum_effect=0.05).patch is not None
+    world.out = world.root / "again"
+    advice = world.advise(minimum_effect=0.2)
+    assert (advice.patch, advice.rows[0].answer.obstacle) == (None, "withdrawn")
+    assert formatting.percent(0.2) in advice.withdrawn[0].why
+
+
 def test_a_program_that_was_not_observed_is_an_error(world: World) -> None:
     run = world.run
     world.run = lambda *given: replace(run(*given), samples=[])  # type: ignore[method-assign]
@@ -247,11 +258,29 @@ def test_a_program_that_fails_is_an_error_with_its_last_words(world: World) -> N
     assert len(world.ran) == 2, "once with ops around its callbacks, once without"
 
 
-def test_a_folder_with_content_is_refused(world: World) -> None:
-    (world.root / "out").mkdir()
-    (world.root / "out" / "mine.txt").write_text("")
+@pytest.mark.parametrize("interrupted", [1, 3, 0])
+def test_no_copy_of_the_program_is_left_however_it_ends(world: World, interrupted: int) -> None:
+    run = world.run
+
+    def interrupt(*given: Any) -> Run:
+        given[1].with_name("large").mkdir(exist_ok=True)
+        found = run(*given)
+        if len(world.ran) == interrupted:
+            raise KeyboardInterrupt
+        return found
+
+    world.run = interrupt  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt) if interrupted else nullcontext():
+        write(world.advise())
+        checked(world)
+    assert not [one for one in world.root.glob("*/*") if one.name in ("copies", "turns")]
+
+
+def test_a_folder_with_content_is_refused_and_kept(world: World) -> None:
+    (world.root / "out" / "copies").mkdir(parents=True)
     with pytest.raises(BadInput):
         world.advise()
+    assert (world.root / "out" / "copies").exists()
 
 
 def test_a_program_that_cannot_be_started_leaves_no_folder(world: World) -> None:
@@ -377,7 +406,6 @@ def test_a_single_change_takes_turns_with_the_original_from_fresh_copies(world: 
     world.advise()
     first = frozenset({"first"})
     assert world.ran == [frozenset(), frozenset(), first, first, frozenset(), frozenset(), first]
-    assert not any((world.root / "out" / "copies").iterdir())
 
 
 def test_of_several_changes_each_runs_once_the_cheapest_first_and_the_fastest_is_compared(world: World) -> None:

@@ -14,10 +14,10 @@ import pytest
 
 from kept_sites import kept_of
 from pipelines import BATCH, CURRENT, PARALLEL, POOL, rows
-from pyopbench.advise import answers, trial
+from pyopbench.advise import answers
 from pyopbench.advise.answers import Answer, Candidate, cheapest_first, decide, most_saved, variant_text
 from pyopbench.advise.callbacks import Callback, KeptSource, Stage, Step
-from pyopbench.advise.graph_body import graph_body_of
+from pyopbench.advise.graph_body import graph_body_of, write_graph_body
 from pyopbench.judge.decision import Decision, Reason
 from pyopbench.judge.pipeline import TrainingStep, judge
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
@@ -97,8 +97,6 @@ def test_a_map_that_a_patch_cannot_change_has_no_candidates(measured: Any) -> No
     elsewhere = replace(CALLBACK, stage=Stage("", 5, 1))
     answer = measured({}, elsewhere)
     assert (variants(answer), answer.obstacle) == ([], "no_port")
-    in_graph = Answer("port", "", variant="port autograph")
-    assert trial._map_change(elsewhere, in_graph) is None, "the callback alone is replaced"
 
 
 def test_a_program_that_hardly_waits_for_its_input_gains_nothing(measured: Any) -> None:
@@ -229,11 +227,18 @@ def test_a_body_of_tensorflow_ops_is_a_body_for_the_graph(tmp_path: Path, body: 
     assert (trained is None) == (found is None or found != source.text.strip()), "its gradient might be another one"
 
 
+def test_a_body_that_also_logs_is_not_called_in_the_graph(tmp_path: Path) -> None:
+    source = KeptSource(f"import logging\n{HEAD}logging.info('called')\n    return tf.multiply(x, 1.0)\n", "scale")
+    why = write_graph_body(replace(IN_GRAPH, kept=kept_of(tmp_path, np.ones(3), source=source)), tmp_path, "in_graph")
+    assert "logging.info" in why
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "is_right"),
     [
         ("return tf.multiply(x, 2.0).numpy()", True),
+        ("with tf.GradientTape() as tape:\n        tape.watch(x)\n    return tf.multiply(x, 2.0)", True),
         ("return tf.random.uniform(x.shape).numpy()", True),
         ("return tf.multiply(x, 3.0).numpy()", False),
         ("return np.sort(tf.multiply(x, 2.0).numpy())", False),

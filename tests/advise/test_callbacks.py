@@ -24,6 +24,7 @@ from pyopbench.advise.callbacks import (
     load,
     write_op_file,
 )
+from pyopbench.find.injected.tallies import FROM_GENERATOR
 from pyopbench.find.usage import DISPATCH_SECONDS, Cost, Shape, SiteUsage, Usage
 from pyopbench.model.own_target import Target
 from pyopbench.ops.own.load import load_own
@@ -67,6 +68,12 @@ def test_what_a_callback_can_save_at_the_most(tmp_path: Path, changes: dict[str,
 )
 def test_what_cannot_be_ported_is_left_with_a_reason(tmp_path: Path, changes: dict[str, Any]) -> None:
     assert len(callback_of(kept_of(tmp_path, np.ones(3), **changes)).obstacles()) == 1
+
+
+def test_a_generator_is_named_and_no_port_of_what_calls_it_is_thought_of(tmp_path: Path) -> None:
+    kept = kept_of(tmp_path, np.ones(3), source=KeptSource(refused="it is a method"), bodies=3)
+    (why,) = callback_of(kept, body=FROM_GENERATOR).obstacles()
+    assert "generator" in why
 
 
 def test_all_obstacles_are_named_with_the_line_of_what_cannot_be_extracted(tmp_path: Path) -> None:

@@ -215,6 +215,19 @@ def test_a_decorated_function_calls_the_port_where_it_is_called() -> None:
         "import tensorflow as tf\nimport f_port\n\n"
         "def f(a, b):\n    return f_port.f(a, b)\n\ndef g(x):\n  return f(x, x)\n"
     )
+    for parameters in ("a, b=2", "a, b, *rest", "a, *, b"):
+        code = DECORATED.replace("a, b", parameters, 1).encode()
+        with pytest.raises(CannotPlace):
+            replace_callbacks(code, [like_one(kind="py_function", line=9)])
+
+
+def test_the_import_of_a_port_is_above_its_use_and_below_the_comments_of_the_file() -> None:
+    head = "#!/usr/bin/env python\n# -*- coding: utf-8 -*-\n"
+    code = f"{head}{{}}y = tf.numpy_function(f, [a, b], tf.float32)\nimport os\n"
+    after = code.replace("tf.numpy_function(f, [a, b], tf.float32)", "f_port.f(a, b)")
+    for imports in ("import tensorflow as tf\n", ""):
+        found = replace_callbacks(code.format(imports).encode(), [replace(ONE, line=3 + bool(imports))])
+        assert found.decode() == after.format(f"{imports}import f_port\n")
 
 
 def test_a_partial_is_replaced_where_it_is_called() -> None:

@@ -114,9 +114,18 @@ def test_an_interpreter_of_the_folder_that_is_not_copied_is_found(folder: Path, 
 
 
 def test_a_run_leaves_the_users_folder_as_it_was(folder: Path, tmp_path: Path) -> None:
+    (folder / "logs").mkdir()
+    for name, target in (("near", "logs"), ("far", folder / "logs"), ("shared", tmp_path), ("cfg", "env/pyvenv.cfg")):
+        (folder / name).symlink_to(target)
+    with (folder / "train.py").open("a") as train:
+        train.write("[open(f'{one}/{one}.txt', 'w') for one in ('near', 'far')]")
     before = files_in(folder)
     program = Program.here([sys.executable, "train.py"], folder)
     program.copy_to(tmp_path / "copy")
+    assert [(tmp_path / "copy" / one).resolve() for one in ("shared", "cfg")] == [
+        tmp_path,
+        folder / "env" / "pyvenv.cfg",
+    ]
     run = run_program(program, tmp_path / "copy", tmp_path / "parts", Asked(counts=False))
     assert (run.code, run.lines, run.ended) == (0, ["done", ""], "")
     assert (tmp_path / "copy" / "out.txt").read_text() == "data"

@@ -163,7 +163,7 @@ def test_a_planted_difference_is_found(changes: dict[str, object], what: str) ->
     ("changes"),
     [
         {"lines": ["loss 0.5", "34 ms/step"]},
-        {"lines": ["\r 1/2 loss 0.9\x08\x08\r 2/2 loss 0.5".replace("2/2 ", "").replace("\r ", "\r"), "9 ms/step"]},
+        {"lines": ["\r1/2 loss 0.9\x08\x08\rloss 0.5", "9 ms/step"]},
         {"losses": [{"batch loss": 0.50001}, {"batch loss": 0.40002}]},
     ],
 )

@@ -40,14 +40,6 @@ def test_the_case_under_measurement_and_the_time_left_fit_the_terminal() -> None
     assert max(map(len, shown)) <= COLUMNS
 
 
-def test_where_piped_a_sweep_is_one_line_at_most() -> None:
-    console, stream = console_of(terminal=False)
-    with Listener(console, iter([0.0, 1e9]).__next__).sampling() as show:
-        show(STEP)
-        show(STEP)
-    assert stream.getvalue() == "sweep 12 (3 workers), 168 of 168 groups, at most 2 h 5 min left\n"
-
-
 def test_where_piped_sweeps_within_seconds_share_a_line() -> None:
     console, stream = console_of(terminal=False)
     seconds = 0.0

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 import pyopbench
 from places import ROOT
@@ -103,3 +104,8 @@ def test_each_argument_of_a_function_for_python_is_described(function: Callable[
         name for line in re.findall(r"^        (\w+(?:, \w+)*): ", text, re.MULTILINE) for name in line.split(", ")
     }
     assert {*inspect.signature(function).parameters} <= described
+
+
+@pytest.mark.parametrize("command", ["advise", "pipeline"])
+def test_a_command_that_fails_on_no_slowdown_does_not_name_that_option(command: str) -> None:
+    assert "--fail-on" not in CliRunner().invoke(app.app, [command, "--help"]).stdout

@@ -14,10 +14,11 @@ from pyopbench.find.usage import Cost, Shape, SiteUsage, Usage
 
 @pytest.fixture
 def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every program be one of two sites."""
+    """Let every program be one of three sites."""
     sites = [
         SiteUsage("train.py", 3, "f", "py_function", "graph", "load", Cost(4, 0, 3.0), Cost(4, 0, 1.0)),
         SiteUsage("train.py", 9, "g", "numpy_function", "graph", "np_op", Cost(8, 0, 0.5)),
+        SiteUsage("train.py", 12, "h", "numpy_function", "graph", "np_op", Cost(80, 0, 0.0001816)),
     ]
     sites[0].shapes.append(Shape([{"shape": [2, 3], "dtype": "float32"}], 4, 2.0))
     monkeypatch.setattr(
@@ -30,23 +31,11 @@ def test_the_table_has_the_share_of_each_site_and_the_exit_code_is_the_programs(
     done = CliRunner().invoke(app, ["record", "--out", str(tmp_path / "r.json"), "--", "python", "train.py", "--out"])
     assert done.exit_code == 7
     assert done.stdout == ""
-    lines = [" ".join(line.split()) for line in done.stderr.splitlines()]
-    mix = tmp_path / "r-mix-1.csv"
+    shown, mix = " ".join(done.stderr.split()), tmp_path / "r-mix-1.csv"
     # 3 s in forward, 1 s in gradient, of 10 s, and of 8 s from the first call to the last
-    assert lines[1:7] == [
-        "Callbacks in 10.0 s of 1 process",
-        "# callback calls gradients body of the run",
-        "1 train.py:3 load (py_function, 4 4 750 ms ≥ 40% (50%)",
-        "graph)",
-        "2 train.py:9 np_op (numpy_function, 8 0 62.5 ms ≥ 5% (6.25%)",
-        "graph)",
-    ]
-    assert lines[-4:] == [
-        f"mix of #1: {mix}, 1 size (elements of the largest input): 6",
-        f"recording: {tmp_path / 'r.json'}",
-        "is a port worth it?",
-        "pyopbench advise -- python train.py --out",
-    ]
+    for share in ("750 ms ≥ 40% (50%)", "62.5 ms ≥ 5% (6.25%)", "< 0.1% (< 0.1%)"):
+        assert share in shown
+    assert f"mix of #1: {mix}, 1 size" in shown
     assert mix.read_text() == "size,weight\n6,4\n"
 
 

@@ -248,7 +248,3 @@ def test_the_patch_applies_and_the_program_computes_the_same(advice: Advice, tmp
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == sorted(row.answer.test for row in advice.rows if row.answer.is_change)
-
-
-def test_the_losses_of_before_and_after_are_compared(advice: Advice) -> None:
-    assert advice.withdrawn == []

@@ -93,9 +93,8 @@ def test_a_worktree_that_a_killed_run_has_left_is_forgotten_when_its_folder_is_g
 
 
 def test_a_commit_that_is_gone_is_an_error(made: tuple[Path, list[str]]) -> None:
-    with pytest.raises(BadInput) as refused, git_module.checkout_of(made[0], revision("0" * 40)):
+    with pytest.raises(BadInput), git_module.checkout_of(made[0], revision("0" * 40)):
         pass
-    assert refused.value.message == f"the files of revision {'0' * 10} cannot be checked out"
 
 
 def test_the_working_tree_is_itself_and_never_taken_away(made: tuple[Path, list[str]]) -> None:

@@ -60,21 +60,20 @@ def request(axes: Axes = AXES, baseline: str = "numpy_function") -> plan.Request
 
 @pytest.mark.usefixtures("_no_worker")
 @pytest.mark.parametrize(
-    ("axes", "what"),
+    "axes",
     [
-        (Axes(ops=("sinhh",)), "unknown op"),
-        (Axes(variants=("natve",)), "unknown variant"),
-        (Axes(directions=("sideways",)), "unknown direction"),
-        (Axes(modes=("inside",)), "unknown mode"),
-        (Axes(dtypes=("int8",)), "unknown dtype"),
-        (Axes(placements=("tpu",)), "unknown device"),
-        (Axes(gradients=("magic",)), "unknown gradient mechanism"),
+        Axes(ops=("sinhh",)),
+        Axes(variants=("natve",)),
+        Axes(directions=("sideways",)),
+        Axes(modes=("inside",)),
+        Axes(dtypes=("int8",)),
+        Axes(placements=("tpu",)),
+        Axes(gradients=("magic",)),
     ],
 )
-def test_a_bad_name_is_refused_before_a_worker_is_started(tmp_path: Path, axes: Axes, what: str) -> None:
+def test_a_bad_name_is_refused_before_a_worker_is_started(tmp_path: Path, axes: Axes) -> None:
     with pytest.raises(BadInput) as caught:
         sides.begin(tmp_path / "run", request(axes))
-    assert caught.value.message == what
     assert caught.value.legal or caught.value.hint
     assert not (tmp_path / "run").exists()
 

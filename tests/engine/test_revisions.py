@@ -46,15 +46,13 @@ def test_the_commit_of_an_own_op_is_that_of_the_repository_that_has_its_file(
 
 @pytest.mark.parametrize("text", ["no such", "", "--upload-pack=x", "HEAD:op.py", "main..HEAD", "a\0b", "\ud800"])
 def test_what_is_no_commit_is_refused(made: tuple[Path, list[str]], text: str) -> None:
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(BadInput):
         git_module.resolve(made[0], [text, "HEAD"])
-    assert refused.value.message == f"no such revision in {made[0]}"
 
 
 def test_one_revision_alone_is_refused(made: tuple[Path, list[str]]) -> None:
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(BadInput):
         git_module.resolve(made[0], ["HEAD"])
-    assert refused.value.message == "one revision cannot be compared with anything"
 
 
 def test_the_repository_is_that_of_the_file_of_the_op(made: tuple[Path, list[str]]) -> None:

@@ -63,6 +63,10 @@ def test_a_partial_counts_where_it_is_called_or_else_where_it_is_made() -> None:
         "def make():\n    return tf.numpy_function",
         "table = {'host': tf.numpy_function}\ntable[kind](f, [x], 1)",
         "for call in (tf.numpy_function, run):\n    call(f, [x], 1)",
+        "class C:\n    op = tf.numpy_function\n    def g(self):\n        self.op(f, [x], 1)",
+        "class C:\n    def __init__(self):\n        self.op = tf.numpy_function",
+        "table['host'] = tf.numpy_function",
+        "def g(x, *, op=tf.numpy_function):\n    return op(f, [x], 1)",
     ],
 )
 def test_a_function_that_is_passed_on_is_reported_as_passed(code: str) -> None:
@@ -150,6 +154,8 @@ def risks_of(code: str) -> list[str]:
             ),
             "writes_to_input",
         ),
+        ("def f(x):\n    x += 1\n    return x\ny = tf.numpy_function(f, [x], 1)", "writes_to_input"),
+        ("def f(x):\n    x += 1\n    x[0] = 1\n    return x\ny = tf.numpy_function(f, [x], 1)", "writes_to_input"),
     ],
 )
 def test_a_risk_is_told(code: str, name: str) -> None:
@@ -183,6 +189,7 @@ ALWAYS = (PARALLEL,)
         ("ds.interleave(lambda p: read(p).map(g), num_parallel_calls=4)", ALWAYS),
         ("ds.map(g)\nds.map(g, num_parallel_calls=4)", ALWAYS),
         ("ds.apply(tf.data.experimental.map_and_batch(g, 8))", ALWAYS),
+        ("class C:\n    def __call__(self, x):\n        return g(x)\nds.map(C(), num_parallel_calls=8)", ALWAYS),
         ("ds.map(g, num_parallel_calls=args.threads)", ALWAYS),
         ("ds.map(g, num_parallel_calls=os.cpu_count())", ALWAYS),
         ("ds.map(g, num_parallel_calls=int(os.environ.get('THREADS', 1)))", ALWAYS),
@@ -260,6 +267,10 @@ def test_calls_wait_for_the_gil_only_where_they_are_made_in_parallel(code: str, 
             "writes_to_input",
         ),
         ("def f(x):\n    x[0] = 1\n    return x\ny = tf.py_function(f, [x], 1)", "writes_to_input"),
+        ("def f(x):\n    x = x.copy()\n    x += 1\n    return x\ny = tf.numpy_function(f, [x], 1)", "writes_to_input"),
+        ("y = tf.py_function(lambda x: x + tf.random.uniform([]), [x], 1)", "draws"),
+        ("import numpy as np\ny = tf.py_function(lambda x: x * np.random.default_rng(0).normal(), [x], 1)", "draws"),
+        ("import random\ny = tf.py_function(lambda x: x * random.Random(7).random(), [x], 1)", "draws"),
     ],
 )
 def test_a_risk_without_its_cause_is_not_told(code: str, name: str) -> None:

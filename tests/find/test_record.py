@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from pyopbench.find.injected.tallies import FROM_GENERATOR
 from pyopbench.find.record import record
 from pyopbench.model.errors import BadInput
 
@@ -38,6 +40,8 @@ def double(x):
 
 data = tf.data.Dataset.range(12).map(lambda x: tf.py_function(load, [x], tf.int64), num_parallel_calls=4)
 assert len(list(data)) == 12
+rows = tf.data.Dataset.from_generator(lambda: range(3), output_signature=tf.TensorSpec([], tf.int64))
+assert len(list(rows)) == 3
 v = tf.Variable([1.0, 2.0])
 
 @tf.function
@@ -70,15 +74,17 @@ def test_a_real_program_is_counted_call_for_call(tmp_path: Path, capfd: pytest.C
     assert code == 5
     assert "12 3 3 ['--flag']" in capfd.readouterr().out
     counts = {site.body: (site.mode, site.forward.calls, site.gradient.calls) for site in used.sites}
+    generator = counts.pop(FROM_GENERATOR)
+    assert (generator[0], generator[1] > 3) == ("graph", True)
     assert counts == {"load": ("graph", 12, 0), "square": ("graph", 3, 3), "double": ("eager", 3, 0)}
     double = next(site for site in used.sites if site.body == "double")
     assert double.calls_by_size == {2: 2, 5: 1}
-    assert [site.body for site in used.sites if site.in_input] == ["load"]
-    assert used.elements == 12 + 4
+    assert {site.body for site in used.sites if site.in_input} == {"load", FROM_GENERATOR}
+    assert used.elements == 12 + 3 + 4
     assert used.input_share is not None
     assert 0 < used.input_share.waited <= 1
     lines = PROGRAM.splitlines()
-    assert all(f"{site.body}, " in lines[site.line - 1] for site in used.sites)
+    assert all(site.body.rpartition(".")[2] in lines[site.line - 1] for site in used.sites)
     assert not used.troubles
 
 
@@ -102,6 +108,17 @@ def test_what_is_sent_to_the_recording_process_is_passed_on(tmp_path: Path) -> N
         f"sys.exit(record([sys.executable, '-c', {program!r}], Path({str(tmp_path / 'r.json')!r}))[0])"
     )
     assert subprocess.run([sys.executable, "-c", recording], stdin=subprocess.DEVNULL, check=False).returncode == 7
+
+
+def test_what_is_sent_before_the_program_starts_is_passed_on_and_leaves_no_parts(tmp_path: Path) -> None:
+    recording = (
+        "import os, signal, sys\nfrom pyopbench.find.record import record, Path\nmake = Path.mkdir\n"
+        "def interrupted(*given, **named):\n    make(*given, **named)\n    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "Path.mkdir = interrupted\ncommand = [sys.executable, '-c', 'import time; time.sleep(60)']\n"
+        f"sys.exit(record(command, Path({str(tmp_path / 'r.json')!r}))[0])"
+    )
+    assert subprocess.run([sys.executable, "-c", recording], check=False).returncode == 128 + signal.SIGTERM
+    assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
 
 
 def test_the_program_has_its_own_sitecustomize_and_path(

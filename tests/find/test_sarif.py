@@ -8,9 +8,8 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from places import ROOT
 from pyopbench.cli.app import app
-from pyopbench.find.sarif import RULES, sarif_log
+from pyopbench.find.sarif import sarif_log
 from pyopbench.find.scan import scan
 
 HEAD = "import tensorflow as tf\n"
@@ -46,7 +45,3 @@ def test_a_result_in_a_notebook_names_its_cell(tmp_path: Path) -> None:
     (result,) = sarif_log(scan([tmp_path]), tmp_path)["runs"][0]["results"]
     assert "(cell 1, line 2)" in result["message"]["text"]
     assert [*place_of(result)["region"]] == ["startLine"]
-
-
-def test_every_kind_of_callback_is_a_rule() -> None:
-    assert {site.kind for site in scan([ROOT / "examples"]).sites} <= set(RULES)

@@ -19,6 +19,7 @@ def test_what_cannot_be_parsed_or_read_is_listed_and_the_rest_is_scanned(tmp_pat
     (tmp_path / "bytes.py").write_bytes(b'x = "\xff\xfe"\n')
     (tmp_path / "nul.py").write_bytes(b"a\0b\n")
     (tmp_path / "deep.py").write_text("(" * 3000)
+    (tmp_path / "sum.py").write_text(SITE.replace("f,", f"lambda x: {' + '.join(['x'] * 900)},"))
     (tmp_path / "circle.py").symlink_to("circle.py")
     (tmp_path / "nowhere.py").symlink_to("missing")
     os.mkfifo(tmp_path / "pipe.py")
@@ -26,7 +27,7 @@ def test_what_cannot_be_parsed_or_read_is_listed_and_the_rest_is_scanned(tmp_pat
     (tmp_path / "sub" / "up").symlink_to(tmp_path)
     found = scan([tmp_path])
     broken = {Path(one.file).name for one in found.broken}
-    assert broken == {"syntax.py", "bytes.py", "nul.py", "deep.py", "circle.py", "nowhere.py", "pipe.py"}
+    assert broken == {"syntax.py", "bytes.py", "nul.py", "deep.py", "sum.py", "circle.py", "nowhere.py", "pipe.py"}
     assert all(one.reason for one in found.broken)
     assert [Path(site.file).name for site in found.sites] == ["good.py"]
 

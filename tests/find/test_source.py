@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
 
 import pytest
 
@@ -54,16 +53,7 @@ def test_a_decorator_is_not_inside_what_it_decorates() -> None:
     assert [source.qualified_name(call) for call in calls] == ["C", "C.f"]
 
 
-def test_a_name_that_is_bound_to_itself_again_and_again_is_followed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    count = 0
-    follow = ProgramSource._path
-
-    def counted(*arguments: Any) -> str:
-        nonlocal count
-        count += 1
-        return follow(*arguments)
-
-    monkeypatch.setattr(ProgramSource, "_path", counted)
-    lines = 20 * ["text = text.replace('a', 'b')"]
+def test_a_name_that_is_bound_to_itself_again_and_again_is_followed_once() -> None:
+    """With each of its values in each place, this would take longer than anybody waits."""
+    lines = 40 * ["text = text.replace('a', 'b')"]
     assert path_of("\n".join(["import tensorflow as tf", "text = tf.a", *lines, "show(text)"])) == "tensorflow.a"
-    assert count < 200

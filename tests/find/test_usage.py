@@ -52,14 +52,14 @@ def test_input_is_what_is_waited_and_what_callbacks_in_there_take_at_least() -> 
         waits = {"elements": 40, "seconds": waited}
         return merge([part(there, other, called=[1.0, 9.0], waits=waits), part(other)], 10.0).input_share
 
-    assert share(1.6, 2.0) == InputShare(40, 0.25, 0.2)
+    assert share(1.6, 2.0) == InputShare(0.25, 0.2)
     found = share(24.0, 2.0)
     assert found is not None
     assert not found.is_hidden
     hidden = share(24.0, 0.1)
     assert hidden is not None
     assert hidden.is_hidden
-    assert share(1.0, 100.0) == InputShare(40, 1.0, 0.125)
+    assert share(1.0, 100.0) == InputShare(1.0, 0.125)
     assert share(0.0, 2.0) is None
 
 

@@ -21,7 +21,6 @@ def test_what_an_answer_may_cost_is_said_with_what_saves_as_much() -> None:
     made = decision("x", loss=0.052, as_good=("traced", "xla"))
     assert all(part in made.loss_text() for part in (formatting.points(0.052), "traced and xla save as much"))
     assert replace(made, loss=None).loss_text() == ""
-    assert replace(made, loss=0.0004, as_good=()).loss_text() == "no other variant is better"
     assert made.loss_text() in replace(made, is_provisional=True).loss_text()
 
 

@@ -201,13 +201,6 @@ def test_cases_without_a_baseline_have_no_verdict_and_keep_nothing_going() -> No
     judgement = judge_run(run_of(Bench({"native": 1e-4, "numpy_function": 1e-4}, launches=4, **NOISY)))
     seen = interim_analysis_of(judgement, 4, 24)
     assert seen.open == frozenset()
-    assert seen.text == "after 4 launches: no verdict, because only the baseline was measured; done"
-
-
-def test_a_run_that_stops_for_its_answers_says_that_they_are_clear() -> None:
-    judgement = with_open_verdicts(judged({"native": 5e-5}, **QUIET), 8, 8)
-    seen = interim_analysis_of(with_settings(judgement, until="decided"), 4, 8)
-    assert seen.text == "done after 4 launches: the answers are clear"
 
 
 # Which labels of a choice could still be the answer

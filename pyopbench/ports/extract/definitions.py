@@ -18,7 +18,7 @@ import numpy as np
 
 from pyopbench.model.errors import PyopbenchError
 from pyopbench.model.side import is_installed
-from pyopbench.model.syntax import DEFINITIONS, Function, Source, bindings, read_source
+from pyopbench.model.syntax import DEFINITIONS, Function, Source, bindings, name_of, read_source, root_of
 from pyopbench.ports.extract.values import NotWritable
 
 Place: TypeAlias = tuple[str, int]
@@ -49,6 +49,12 @@ CHANGING = {
     *("sort", "reverse", "appendleft", "popleft", "fill", "put", "resize", "partition"),
 }
 """Methods that change a container or an array in place."""
+
+LIBRARIES_OF_BODIES = ("numpy", "scipy", "math", "tensorflow", "keras")
+"""Modules whose functions are called and never extracted, even if one is the whole body."""
+
+STATEMENTS = ("bisect", "contextlib", "heapq", "random", "tf_keras", "warnings")
+"""Further modules whose functions may be statements of a port: they change or check arguments."""
 
 ARGUMENTS = ("x", "y", "z", "a", "b", "c", "d", "e")
 """Names for arguments that have none."""
@@ -210,6 +216,24 @@ def require_no_state(source: Source, node: ast.AST, captured: Set[str]) -> None:
     stored = [one for one in nodes if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)]
     for one in sorted((one for one in stored if one.id in outside), key=lambda one: one.lineno):
         raise StateChanged(one.id, (source.path, one.lineno))
+
+
+def require_computing(source: Source) -> None:
+    """Check that the functions of an extracted module only compute: a graph logs, writes and waits while traced."""
+    nodes = list(ast.walk(source.tree))
+    imports = [(alias, one) for one in nodes if isinstance(one, ast.Import | ast.ImportFrom) for alias in one.names]
+    homes = {name_of(alias): str(getattr(one, "module", alias.name)).partition(".")[0] for alias, one in imports}
+    methods = CHANGING | {"set_shape", "watch"} | {one.name for one in nodes if isinstance(one, DEFINITIONS)}
+    for node in (inner for one in source.tree.body if isinstance(one, DEFINITIONS) for inner in ast.walk(one)):
+        entered = [one.context_expr for one in getattr(node, "items", ())]
+        for call in [node.value] if isinstance(node, ast.Expr) else entered:
+            function = getattr(call, "func", call)
+            name, home = getattr(function, "attr", ""), homes.get(getattr(root_of(function), "id", ""))
+            is_own = name in methods if name else ast.unparse(function) != "open"
+            is_refused = not is_own if home is None else home not in (*LIBRARIES_OF_BODIES, *STATEMENTS)
+            if is_refused and isinstance(call, ast.Call):
+                why = f"it does more than compute: `{ast.unparse(function)}`"
+                raise CannotPort(why, fix="do that elsewhere, or use a callback", place=(source.path, call.lineno))
 
 
 def is_changed(source: Source, name: str) -> bool:

@@ -26,6 +26,7 @@ from typing import Any
 from pyopbench.model.syntax import DEFINITIONS, Source, free_names, name_of, names_bound, read_source
 from pyopbench.ports.extract.definitions import (
     CONTAINERS,
+    LIBRARIES_OF_BODIES,
     POSITIONAL,
     CannotPort,
     Parents,
@@ -63,10 +64,7 @@ from pyopbench.ports.extract.module import (
 )
 from pyopbench.ports.extract.values import NAMESPACES, NotWritable, expression_of, is_same, plain_container
 
-FIX = "pass it to the function as an argument, or define it in one statement at the top level of the file"
-
-LIBRARIES_OF_BODIES = ("numpy", "scipy", "math", "tensorflow", "keras")
-"""Modules whose functions are called and never extracted, even if one is the whole body."""
+FIX = "pass it to the function as an argument, or define it in one statement of a module that is imported"
 
 LONGEST_COMPUTED = 2_000
 """Characters of a value that is written in place of the functions that compute it."""

@@ -81,14 +81,10 @@ def _expression(value: Any, refer: Refer, around: tuple[int, ...]) -> ast.expr:
     def inner(one: Any) -> ast.expr:
         return _expression(one, refer, (*around, id(value)))
 
-    if kind in PLAIN or (kind is float and math.isfinite(value)):
-        return _parsed(repr(value))
-    if kind is float:
-        return _parsed(f'float("{value}")')
-    if kind is tuple:
-        return ast.Tuple([*map(inner, value)], ast.Load())
-    if kind is list:
-        return ast.List([*map(inner, value)], ast.Load())
+    if kind in PLAIN or kind is float:
+        return _parsed(f'float("{value}")' if kind is float and not math.isfinite(value) else repr(value))
+    if kind in (tuple, list):
+        return (ast.Tuple if kind is tuple else ast.List)([*map(inner, value)], ast.Load())
     if kind is set:
         return ast.Set([*map(inner, value)]) if value else _parsed("set()")
     if kind is frozenset:

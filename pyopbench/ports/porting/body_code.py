@@ -75,7 +75,11 @@ class _Rewriting(ast.NodeTransformer):
         if isinstance(node, ast.Raise) and code.decorator:
             return node
         if isinstance(node, ast.Call) and code.decorator:
-            self._note_draw(node)
+            function = code.value_of(node.func)
+            owner = getattr(function, "__self__", None)
+            if isinstance(owner, random.Random):
+                raise code.refusal(node, f"`{ast.unparse(node.func)}` draws other numbers in Numba than in Python")
+            code.drawn |= {function.__name__} if isinstance(owner, np.random.RandomState) else set()
         if code.decorator and isinstance(node, ast.Attribute | ast.Name) and code.value_of(node) is np.vectorize:
             return tree("numba.vectorize")
         if isinstance(node, ast.Name) and node.id == code.root and code.is_global(node):
@@ -86,14 +90,6 @@ class _Rewriting(ast.NodeTransformer):
             self.generic_visit(several)
             return several.body
         return self.generic_visit(node if new is None else new)
-
-    def _note_draw(self, node: ast.Call) -> None:
-        function = self.code.value_of(node.func)
-        owner = getattr(function, "__self__", None)
-        if isinstance(owner, np.random.RandomState):
-            self.code.drawn.add(function.__name__)
-        elif isinstance(owner, random.Random):
-            raise self.code.refusal(node, f"`{ast.unparse(node.func)}` draws other numbers in Numba than in Python")
 
 
 def _take_by_position(arguments: ast.arguments) -> None:

@@ -214,7 +214,8 @@ def write_return(code: Any, node: ast.Return) -> str | None:
     if not code.decides(function):
         parts = [node.value, *getattr(node.value, "elts", ())]
         is_entry = code.units.is_entry(code.unit) and node in of_function(function.body)
-        if is_entry and any(_holds_number(one) for part in parts for one in code.seen(part)):
+        numbers = [one for part in parts for one in code.seen(part) if one.weak in (int, float, complex)]
+        if is_entry and any(one.kind in (NUMBER_KIND, SEQUENCE) and not one.holds_tensors for one in numbers):
             return f"return {code.use('np_outputs')}({code.write(node.value)})"
         return None
     values = node.value.elts if isinstance(node.value, ast.Tuple) and "return" not in left else [node.value]
@@ -223,11 +224,6 @@ def write_return(code: Any, node: ast.Return) -> str | None:
     if set(names) != set(left) or not all(dtypes):
         raise code.refusal(node, "the number of results, or their dtypes, depend on values")
     return f"return {', '.join(map(code.tensor, values, dtypes))}"
-
-
-def _holds_number(seen: Seen) -> bool:
-    """Is it a number of Python's, or a sequence of them?"""
-    return seen.kind in (NUMBER_KIND, SEQUENCE) and seen.weak in (int, float, complex) and not seen.holds_tensors
 
 
 def write_rare(code: Any, node: ast.stmt) -> str | None:

@@ -90,7 +90,9 @@ def facts_of(op: Op, function: str, names: Sequence[str], file: str) -> Facts:
     outputs = tuple(
         (dtype_of(several[0]), _shape_of(several, examples, known)) for several in zip(*returned, strict=True)
     )
-    return Facts(function, _plain(file), inputs, outputs, op.differentiable, op.floating_outputs)
+    # It is written into comments and docstrings: on one line and without quotes.
+    plain = "".join(one if one.isprintable() and one not in '"\\' else f"\\u{ord(one):04x}" for one in file)
+    return Facts(function, plain, inputs, outputs, op.differentiable, op.floating_outputs)
 
 
 def probed_examples(
@@ -184,11 +186,6 @@ def _outputs_before(op: Op, inputs: Sequence[Any], end: float) -> tuple[Any, ...
         return None
     finally:
         signal.signal(signal.SIGALRM, signal.SIG_DFL if before is None else before)
-
-
-def _plain(name: str) -> str:
-    """Return the name of a file on one line and without quotes, because it is written into comments and docstrings."""
-    return "".join(one if one.isprintable() and one not in '"\\' else f"\\u{ord(one):04x}" for one in name)
 
 
 def _shape_of(outputs: Sequence[Any], examples: Sequence[Sequence[Any]], known: int) -> tuple[Axis | None, ...]:

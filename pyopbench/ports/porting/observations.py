@@ -56,10 +56,6 @@ class Observed:
     """Is a product or a power of Python's integers computed from an input, which has 64 bits in a port?"""
 
 
-BY_WIDTH = (complex, float, int, bool)
-"""Types of Python's numbers; what is one or another becomes the first."""
-
-
 def dtype_of(seen: set[Seen]) -> str:
     """Return the dtype of what is one thing or another; empty for what is no tensor, or of several dtypes."""
     strong = {one.dtype for one in seen if one.weak is None and one.kind in (TENSOR, ARRAY)}
@@ -67,7 +63,7 @@ def dtype_of(seen: set[Seen]) -> str:
     if len(strong) == 1:
         (found,) = strong
         return "" if float in weak and found.startswith(("int", "uint", "bool")) else found
-    kind = next((one for one in BY_WIDTH if one in weak), None)
+    kind = next((one for one in (complex, float, int, bool) if one in weak), None)  # the widest
     return np.dtype(kind).name if kind and not strong else ""
 
 
@@ -105,6 +101,8 @@ def _sequence(value: Any) -> Seen:
         for one in items
     }
     common = "" if "" in several or not several else np.result_type(*several).name
+    are_numbers = all(one.kind in (TENSOR, ARRAY, NUMBER_KIND) for one in items)
+    are_indices = are_numbers and all("int" in one.dtype if one.dtype else one.weak is int for one in items)
     is_of_one = len(dtypes) == 1 and (dtypes == several or not common)
     return Seen(
         SEQUENCE,
@@ -114,9 +112,5 @@ def _sequence(value: Any) -> Seen:
         holds_tensors=depends(value),
         is_negative=any(one.is_negative for one in items),
         common=common,
-        is_point=isinstance(value, tuple) and bool(items) and all(map(_is_index, items)),
+        is_point=isinstance(value, tuple) and bool(items) and are_indices,
     )
-
-
-def _is_index(one: Seen) -> bool:
-    return one.kind in (TENSOR, ARRAY, NUMBER_KIND) and (one.weak is int if not one.dtype else "int" in one.dtype)

@@ -28,7 +28,7 @@ from pyopbench.model.variant import BATCHED
 from pyopbench.ports import port_check
 from pyopbench.ports.arrays import STRING, as_array, as_given, as_outputs, as_tuple, dtype_of, is_same
 from pyopbench.ports.eager_body import is_of_tensorflow, without_conversions
-from pyopbench.ports.extract.definitions import CannotPort
+from pyopbench.ports.extract.definitions import CannotPort, require_computing
 from pyopbench.ports.extract.extraction import Extraction, extract
 from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.porting.body_code import DRAWN_ALIKE, lines_of_body
@@ -162,6 +162,7 @@ def extracted_op(op: Op, variant: str) -> tuple[Op, frozenset[tuple[str, str]]]:
     if not op.is_on_tensors and any(map(is_of_tensorflow, vars(loaded).values())):
         extracted, loaded = without_conversions(extracted, loaded)
     if variant.startswith("traced"):
+        require_computing(read_source(extracted.path))
         extracted, loaded = return_writes(extracted, loaded)
     bodies = [vars(loaded)[name] for name in extracted.names]
     found = replace(op, numpy=with_body(op.numpy, bodies[-1]))

@@ -36,9 +36,6 @@ REDUCED = {"sum": "tf.reduce_sum", "any": "tf.reduce_any", "all": "tf.reduce_all
 TAKES_TENSORS = ("einops", "keras", "opt_einsum", "tensorflow", "tensorflow_probability", "tf_keras")
 """Packages whose functions take tensors."""
 
-REFUSED = ("isinstance", "type")
-"""Functions of Python that mean something else for a tensor."""
-
 
 WRITERS: dict[type[ast.AST], Callable[[Any, Any], str | None]] = {
     ast.BinOp: write_binary, ast.BoolOp: write_both, ast.Compare: write_comparison, ast.IfExp: write_choice,
@@ -126,7 +123,8 @@ class TensorCode(TypedCode):
         if name == "map":
             return self._mapped(node)
         is_own = isinstance(function, ast.Name) and function.id in self.units.by_name
-        if name in REFUSED or name.startswith("np.") or (_is_of_library(value) and not is_own):
+        # The first two mean something else for a tensor.
+        if name in ("isinstance", "type") or name.startswith("np.") or (_is_of_library(value) and not is_own):
             raise self.refusal(function)
         return None
 

@@ -434,7 +434,9 @@ def _unknown_of_result(
     none, each axis whose size no input has.
     """
     if name == ELEMENTWISE:
-        return _unknown_of_broadcast(given, found.ndim)
+        shapes = [(1,) * (found.ndim - one.ndim) + one.static_shape for one in given if isinstance(one, WatchedArray)]
+        axes = enumerate(zip(*shapes, strict=True))
+        return frozenset(axis for axis, sizes in axes if {None} <= {*sizes} <= {None, 0, 1})
     first = frozenset(range(min(found.ndim, 1)))
     is_selection = name in OF_UNKNOWN_SIZE or (name == "where" and len(given) == 1)
     if (is_dependent and is_selection) or any(isinstance(one, list) and length_depends(one) for one in given):
@@ -461,11 +463,6 @@ def _sizes_of(values: Iterable[Any]) -> tuple[set[int], set[int]]:
     sizes = [size for one in values if isinstance(one, WatchedArray) for size in one.shape]
     unknown = {int(one) for one in sizes if isinstance(one, WatchedInt)}
     return unknown, {one for one in sizes if not isinstance(one, WatchedInt)}
-
-
-def _unknown_of_broadcast(inputs: Iterable[Any], rank: int) -> frozenset[int]:
-    shapes = [(1,) * (rank - one.ndim) + one.static_shape for one in inputs if isinstance(one, WatchedArray)]
-    return frozenset(axis for axis, sizes in enumerate(zip(*shapes, strict=True)) if {None} <= {*sizes} <= {None, 0, 1})
 
 
 def _unknown_of_key(array: WatchedArray, key: Any, found: Any) -> frozenset[int]:

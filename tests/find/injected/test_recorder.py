@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ import pytest
 
 from pyopbench.find.injected import recorder as recorder_module
 from pyopbench.find.injected.recorder import InputWaits, Recorder, is_in_input
-from pyopbench.find.injected.tallies import MOST_SHAPES, Site
+from pyopbench.find.injected.tallies import MOST_SHAPES
 
 
 class Clock:
@@ -107,14 +107,6 @@ def test_an_exception_passes_and_is_counted(recorder: Recorder, public: Callable
     assert saved(recorder)["sites"][0]["forward"]["raised"] == 1
 
 
-def test_a_function_that_is_counted_already_is_not_counted_twice(
-    recorder: Recorder, public: Callable[..., Any]
-) -> None:
-    outer = recorder._wrap_public(public, "py_func")
-    outer(lambda: None, [])
-    assert [site["forward"]["calls"] for site in saved(recorder)["sites"]] == [1]
-
-
 def test_recording_that_stumbles_leaves_the_program_alone(recorder: Recorder, public: Callable[..., Any]) -> None:
     recorder.script_ops = None
     assert public(lambda: 7, []) == 7
@@ -143,24 +135,6 @@ def test_a_forked_process_begins_from_zero(recorder: Recorder, public: Callable[
     assert recorder.name != name
     recorder.add_up()
     assert [site.forward.calls for site in recorder.sites.values()] == [0]
-
-
-def test_the_gradient_of_py_function_belongs_to_its_site(recorder: Recorder) -> None:
-    site = Site(("a.py", 1, "f", "py_function", "graph"), "g")
-    recorder.sites[site.key] = site
-    counted = recorder.count(lambda x: x, site.forward, site, "py_function")
-    recorder.script_ops._py_funcs = {"pyfunc_7": SimpleNamespace(_func=counted)}
-    token = b"pyfunc_7"
-
-    def gradient(*dy: Any) -> Any:
-        return token, dy
-
-    internal = recorder._wrap_gradients(lambda func, inp, is_grad_func: func)
-    made = internal(func=gradient, inp=[], is_grad_func=True)
-    assert made(1.0) == (token, (1.0,))
-    assert internal(func=gradient, inp=[], is_grad_func=False)(1.0) == (token, (1.0,))
-    recorder.add_up()
-    assert (site.gradient.calls, site.forward.calls) == (1, 0)
 
 
 class WaitClock:
@@ -235,19 +209,6 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     monkeypatch.delitem(sys.modules, "made_up_script_ops", raising=False)
     (tmp_path / "made_up_script_ops.py").write_text("value = 7\n", encoding="utf-8")
     return recorder_module.wait_for_tensorflow()
-
-
-def test_a_module_that_is_not_as_expected_is_left_alone_with_word_of_it(
-    made: Recorder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    why = AttributeError("it has no eager_py_func")
-
-    def refuse(module: ModuleType) -> None:
-        raise why
-
-    monkeypatch.setattr(made, "install", refuse)
-    assert importlib.import_module("made_up_script_ops").value == 7
-    assert made.trouble == f"made_up_script_ops is not as expected: {why!r}"
 
 
 def test_a_module_without_the_functions_that_are_wrapped_is_left_alone(made: Recorder) -> None:

@@ -165,15 +165,10 @@ def test_a_revision_without_a_sample_does_not_keep_the_others_from_being_compare
 def test_the_answer_is_of_what_fails_and_else_of_what_was_compared(tmp_path: Path) -> None:
     folder = write_revisions(tmp_path / "same", {}, {})
     assert read_gate(folder, 0.03, 0.05).answer_text().startswith("Passed: none of 6 cases is clearly slower by 5%")
-    assert read_gate(folder, 0.03, None).answer_text() == (
-        "6 cases compared; slowdowns do not fail the run (--fail-on never)."
-    )
     passed = read_gate(folder, 0.03, 0.05)
     for smallest, said in ((0.2, "but only slowdowns from 20% on would be found."), (5.0, "but it was too noisy")):
         wide = {label: replace(one, smallest=smallest) for label, one in passed.comparisons.items()}
         assert said in replace(passed, comparisons=wide).answer_text()
-    alone = write_revisions(tmp_path / "alone", {}, {}, launches=1)
-    assert read_gate(alone, 0.03, 0.05).answer_text() == ("Nothing to compare: no case has an interval on both sides.")
 
 
 def test_the_control_says_what_noise_alone_did(tmp_path: Path) -> None:
@@ -183,8 +178,6 @@ def test_the_control_says_what_noise_alone_did(tmp_path: Path) -> None:
     apart = read_gate(write_revisions(tmp_path / "apart", {}, {}, twin={pairs.cases()[0]: 1.5}), 0.03, 0.05)
     assert apart.control_text().startswith(f"{head}: 1 found different, 1 equal within 3%, 0 unresolved; largest")
     assert apart.control_text().endswith(". Noise alone causes differences of this size here.")
-    without = replace(gate, control=None)
-    assert without.control_text() == "No A/A control was measured, so the effect of noise alone is unknown."
 
 
 def test_values_are_the_same_or_differ(tmp_path: Path) -> None:

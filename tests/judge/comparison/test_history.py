@@ -295,15 +295,6 @@ def test_what_is_no_result_or_empty_is_an_error(tmp_path):
         read_history([empty])
 
 
-def test_a_change_has_a_direction_a_size_and_a_place():
-    assert CHANGE.text() == "slower, 1.05× (1.04–1.06)"
-    assert CHANGE.place_text() == "aaa to bbb"
-    early, late = replace(CHANGE, first="aab"), replace(CHANGE, last="ccc")
-    assert early.place_text() == "aaa to bbb, or as early as aab"
-    assert late.place_text() == "aaa to bbb, or as late as ccc"
-    assert replace(early, last="ccc").place_text() == "aaa to bbb, or as early as aab or as late as ccc"
-
-
 def own_run(folder: Path, number: int, *, dirty: bool = False) -> Path:
     """Write a run of an own op at a commit of the user's; pyopbench is of one commit in all."""
     revision = {

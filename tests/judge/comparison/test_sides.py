@@ -49,12 +49,9 @@ def test_results_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
     own = write_run(tmp_path / "own", cases())
     asv = asv_folder(tmp_path / "asv", first=document("asv-first"), second=document("asv-second"))
     file = write(tmp_path / "pb.json", document("pytest-benchmark-first"))
-    assert refused(own, own).message == "both sides are the same results"
-    error = refused(own, file)
-    assert error.message == "results of different tools cannot be compared, because each has its own clock"
-    assert error.received == "pyopbench and pytest-benchmark"
-    for several in (asv, write_versions(tmp_path / "run", "2.16.2", "2.21.0")):
-        assert refused(several, own).message == "a side of a comparison is one result, and here are several"
+    assert refused(own, file).received == "pyopbench and pytest-benchmark"
+    for several in (own, asv, write_versions(tmp_path / "run", "2.16.2", "2.21.0")):
+        assert isinstance(refused(several, own), BadInput)
     with pytest.raises(BadInput):
         read_sides(own, tmp_path / "nowhere")
 

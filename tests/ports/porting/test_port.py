@@ -175,6 +175,11 @@ def test_statements_that_write_and_decide_are_right(
         ("def body(x):\n    return x.tolist()\n", 5),
         ("def body(x):\n    return hash(x.tobytes()) * x\n", 5),
         ("def body(x):\n    assert isinstance(x, np.ndarray)\n    return x\n", 5),
+        # What they do besides their value would be done once, while a graph is traced.
+        ("def body(x):\n    with open('/dev/null', 'a') as file:\n        file.write('x')\n    return x\n", 5),
+        ("import time\n\n\ndef body(x):\n    time.sleep(0.001)\n    return x\n", 8),
+        ("import logging\n\n\ndef f():\n    logging.info('x')\n\n\ndef body(x):\n    f()\n    return x\n", 8),
+        ("import logging\n\nLOG = logging.getLogger()\n\n\ndef body(x):\n    LOG.info('x')\n    return x\n", 10),
     ],
 )
 def test_what_cannot_be_written_is_refused_with_the_line(source: str, line: int, tmp_path: Path) -> None:
