@@ -44,9 +44,3 @@ def test_a_suite_imports_only_what_is_promised(path: Path) -> None:
 def test_what_is_promised_is_what_the_suites_use() -> None:
     used = set().union(*(imported(path.read_text(encoding="utf-8"))[0] for path in SUITES))
     assert used == set(suite_api.__all__)
-
-
-@pytest.mark.parametrize("name", suite_api.__all__)
-def test_the_promise_says_what_each_name_is(name: str) -> None:
-    assert hasattr(suite_api, name)
-    assert f"`{name}`" in str(suite_api.__doc__)
