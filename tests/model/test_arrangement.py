@@ -1,4 +1,4 @@
-"""Arrangements have keys that tell them apart, and efforts in the order of the work."""
+"""Efforts of arrangements are in the order of the work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors tell what a user needs to act on them."""
+"""Errors have their exit codes, and come back from another process as what they were."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths as users give them; files are written whole or not at all, and a link in place of one is replaced."""
+"""Paths as users give them; files are written whole or not at all, with the rights that the user wants."""
 
 from __future__ import annotations
 

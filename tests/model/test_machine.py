@@ -1,4 +1,4 @@
-"""Results record a machine name that reveals nothing about the machine, and the cores that may be used."""
+"""Results record a machine name that reveals nothing about the machine."""
 
 from __future__ import annotations
 

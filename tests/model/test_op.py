@@ -1,4 +1,4 @@
-"""What an op answers of its outputs, of who brings it and of its sizes."""
+"""What an op answers of its outputs, its sizes and its gradient."""
 
 from __future__ import annotations
 
