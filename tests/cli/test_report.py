@@ -146,10 +146,8 @@ def test_latencies_are_printed_for_a_dashboard_and_no_report_is_written(tmp_path
     folder = noisy_results(tmp_path / "exported")
     before = sorted(folder.iterdir())
     found = invoke("report", folder, "--export", "bmf")
-    assert found.exit_code in (0, 3)
+    assert (found.exit_code, len(json.loads(found.stdout))) == (0, 2)
     assert sorted(folder.iterdir()) == before
-    if found.exit_code == 0:
-        assert json.loads(found.stdout)
 
 
 def test_two_kinds_of_json_are_refused(results: Path) -> None:
