@@ -76,9 +76,3 @@ def test_who_waits_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     with listeners.alone_on_this_machine():
         pass
     assert capsys.readouterr().err == "another process is measuring on this machine; waiting for it to end\n"
-
-
-def test_who_need_not_wait_is_told_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with listeners.alone_on_this_machine():
-        pass
-    assert capsys.readouterr().err == ""

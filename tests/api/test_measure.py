@@ -105,19 +105,11 @@ def test_an_interrupt_before_there_is_a_run_is_one_of_python_s_and_leaves_nothin
     assert not (tmp_path / "run").exists()
 
 
-def test_where_nothing_can_be_measured_an_error_says_why(planned: Callable[..., None], tmp_path: Path) -> None:
-    planned(cases=[])
-    with pytest.raises(BadInput):
-        pyopbench.run(body, [X], out=tmp_path / "run", **QUIET)
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.parametrize(
     ("wrong", "what"),
     [
         ({"launches": 1}, "one launch gives no interval"),
         ({"variants": ["no such"]}, "unknown variant"),
-        ({"axis": ["device=no such"]}, "unknown device"),
         ({"axis": ["size=0"]}, "not a size"),
         ({"minimum_effect": 0}, "the minimum effect is out of range"),
     ],

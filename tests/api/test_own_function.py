@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import places
-from pyopbench.api.measure import WAY_OUT, home_of, op_in_words
+from pyopbench.api.measure import WAY_OUT, op_in_words
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import Target
@@ -98,14 +98,6 @@ def test_what_cannot_be_sent_is_refused_by_name_with_the_line(tmp_path: Path) ->
     assert caught.value.received == f"{body.__qualname__}, {__file__} line {body.__code__.co_firstlineno + 1}"
     assert isinstance(caught.value.__cause__, CannotPort)
     assert WAY_OUT in caught.value.hint
-
-
-def test_functions_of_modules_have_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert home_of(places.line_of) == "places"
-    assert home_of(np.sinh) == "numpy"
-    assert home_of(lambda x: x) == ""
-    monkeypatch.setattr(places.line_of, "__module__", "__main__")
-    assert home_of(places.line_of) == ""
 
 
 def test_the_same_function_and_examples_are_the_same_op(tmp_path: Path) -> None:

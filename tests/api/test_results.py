@@ -10,7 +10,6 @@ import pytest
 import pipelines
 import pyopbench
 from commands import noisy_results
-from foreign_files import document, write
 from pairs import cases, write_run
 from places import ROOT
 from pyopbench.api.results import AnyResult, ComparisonResult, RunResult
@@ -83,14 +82,6 @@ def test_a_result_is_a_few_lines_of_text(stored_run: RunResult, compared: Compar
 def test_a_report_goes_beside_the_results_if_no_folder_is_given(tmp_path: Path) -> None:
     results = noisy_results(tmp_path / "run")
     assert pyopbench.read(results).report() == results / "report.html"
-
-
-def test_the_report_of_another_tool_goes_into_a_folder_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = pyopbench.read(write(tmp_path / "bench.json", document("pytest-benchmark-first")))
-    assert result.report() == Path("results/report-bench/report.html")
 
 
 def test_a_comparison_tells_what_is_slower(compared: ComparisonResult, tmp_path: Path) -> None:

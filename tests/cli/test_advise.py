@@ -42,15 +42,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         patch = folder / "change.patch"
         slower = Realised("step", 0.02, 0.02, 0.16, -2.21, 0.68, 3)
         tried = Withdrawn("f", "map parallel=AUTOTUNE", "it is slower", 0.016, slower)
-        return Advice(
-            program,
-            folder,
-            Step(0.02, 9, 0.0),
-            rows,
-            realised=realised,
-            withdrawn=[tried],
-            patch=patch,
-        )
+        return Advice(program, folder, Step(0.02, 9, 0.0), rows, realised=realised, withdrawn=[tried], patch=patch)
 
     monkeypatch.setattr("pyopbench.advise.advise.advise", advise)
     monkeypatch.chdir(tmp_path)

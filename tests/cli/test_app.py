@@ -80,11 +80,7 @@ def test_a_run_has_at_most_20_options_and_all_other_commands_fewer() -> None:
     assert max(counts.values()) < 20
 
 
-FUNCTIONS = {
-    measuring.run: pyopbench.run,
-    judging.report: pyopbench.read,
-    judging.compare: pyopbench.compare,
-}
+FUNCTIONS = {measuring.run: pyopbench.run, judging.report: pyopbench.read, judging.compare: pyopbench.compare}
 
 
 @pytest.mark.parametrize("command", FUNCTIONS, ids=lambda one: one.__name__)

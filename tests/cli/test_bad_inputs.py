@@ -140,10 +140,6 @@ def test_a_run_is_never_overwritten(call: Call, tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_a_near_name_is_proposed(call: Call) -> None:
-    assert call("run", "sihn").err.splitlines()[-1] == "  next:     did you mean sinh?"
-
-
 def test_a_bug_is_no_slowdown_and_shows_its_traceback_if_asked(
     call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import Call, told
+from commands import Call
 from foreign_files import document, write
 from pairs import cases, write_run
 
@@ -71,12 +71,7 @@ def test_without_any_interval_it_is_3_because_nothing_can_be_told(call: Call, tm
 def test_nothing_in_common_is_3(call: Call, tmp_path: Path) -> None:
     ended = call("compare", write_run(tmp_path / "a", KEYS[:2]), write_run(tmp_path / "b", KEYS[2:]))
     assert ended.code == 3
-    assert ended.err == told(
-        "nothing to compare: no case has a number on both sides",
-        received=f"2 cases in {tmp_path / 'a'}, {len(KEYS) - 2} in {tmp_path / 'b'}",
-        legal="results that have cases in common",
-        hint="measure the same ops, variants, sizes and dtypes on both sides",
-    )
+    assert f"  received: 2 cases in {tmp_path / 'a'}, {len(KEYS) - 2} in {tmp_path / 'b'}" in ended.err.splitlines()
 
 
 def test_a_report_of_asv_says_first_what_it_cannot_tell(

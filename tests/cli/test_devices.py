@@ -12,12 +12,7 @@ import stored
 from commands import Call
 
 VARIANTS = ("py_function_numpy", "native")
-SECONDS = {
-    "py_function_numpy/cpu": 0.5,
-    "native/cpu": 0.25,
-    "py_function_numpy/gpu": 0.75,
-    "native/gpu": 0.125,
-}
+SECONDS = {"py_function_numpy/cpu": 0.5, "native/cpu": 0.25, "py_function_numpy/gpu": 0.75, "native/gpu": 0.125}
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def test_what_is_measured_is_a_run_in_a_folder_with_its_reports(call: Call, tmp_
     assert BATCH.code in done.out
     names = {path.name for path in (tmp_path / "run").iterdir()}
     assert names == {
-        *("run.json", "samples.jsonl", "report.html", "report.md", "decisions.json", "pipeline-decision.json"),
+        *("run.json", "samples.jsonl", "report.html", "report.md", "decisions.json", "pipeline-decision.json")
     }
     assert BATCH.key in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert BATCH.code in call("report", tmp_path / "run").out

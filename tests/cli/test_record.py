@@ -72,7 +72,4 @@ def test_a_port_is_proposed_only_where_it_may_save_the_minimum_effect(
 def test_a_program_without_callbacks_is_said_so(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["record", "--out", str(tmp_path / "r.json"), sys.executable, "-c", "pass"])
     assert done.exit_code == 0
-    assert " ".join(done.stderr.split()) == (
-        "no callback was called, or Python ran with -I, -E or -S and did not read PYTHONPATH recording: "
-        f"{tmp_path / 'r.json'}"
-    )
+    assert "no callback was called" in done.stderr

@@ -35,15 +35,6 @@ def invoke(*arguments: object, **environment: str):
     return CliRunner().invoke(app.app, [str(one) for one in arguments], env={"COLUMNS": str(COLUMNS), **environment})
 
 
-def test_help_groups_commands_and_tells_exit_codes():
-    shown = invoke("--help").output
-    for words in (app.MEASURE, app.JUDGE, app.LOOK, app.TOOLS, "--install-completion", "NO_COLOR"):
-        assert words in shown
-    codes, _, _ = app.EPILOG.replace("*", "").partition("\n\n")
-    assert codes.replace("`", "") in " ".join(shown.split())
-    assert max(map(len, shown.splitlines())) <= COLUMNS
-
-
 @pytest.mark.parametrize("command", [one.name or one.callback.__name__ for one in app.app.registered_commands])
 def test_help_names_every_option_in_full(command):
     shown = invoke(command, "--help")
@@ -62,11 +53,6 @@ def test_quiet_leaves_results_and_errors(results, tmp_path):
     assert ended.stderr == ""
     lines = ended.stdout.splitlines()
     assert (lines[1], lines[-1]) == ("Answers", f"report: {results / 'report.html'}")
-
-
-def test_json_is_the_document(results):
-    printed = json.loads(invoke("report", results, "--json").stdout)
-    assert printed == json.loads((results / "decisions.json").read_text(encoding="utf-8"))
 
 
 def test_what_is_required_and_was_not_tried_comes_with_the_command_that_tries_it(results):
@@ -160,10 +146,8 @@ def test_latencies_are_printed_for_a_dashboard_and_no_report_is_written(tmp_path
     folder = noisy_results(tmp_path / "exported")
     before = sorted(folder.iterdir())
     found = invoke("report", folder, "--export", "bmf")
-    assert found.exit_code in (0, 3)
+    assert (found.exit_code, len(json.loads(found.stdout))) == (0, 2)
     assert sorted(folder.iterdir()) == before
-    if found.exit_code == 0:
-        assert json.loads(found.stdout)
 
 
 def test_two_kinds_of_json_are_refused(results: Path) -> None:

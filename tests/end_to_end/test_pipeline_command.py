@@ -19,16 +19,8 @@ from processes import LONG, has_ended
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 OPTIONS = (
-    "--batch",
-    "4",
-    "--parallel",
-    "1,2,3,4,5,AUTOTUNE",
-    "--launches",
-    "2",
-    "--budget",
-    "100s",
-    "--step-ms",
-    "60000",
+    *("--batch", "4", "--parallel", "1,2,3,4,5,AUTOTUNE"),
+    *("--launches", "2", "--budget", "100s", "--step-ms", "60000"),
 )
 """A step that nothing is too slow for: all arrangements are measured to the end."""
 

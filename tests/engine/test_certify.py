@@ -18,16 +18,7 @@ from commands import Call
 from places import EXTRAS, FAKE_WORKER_COMMAND
 from pyopbench.engine import certify as certify_module
 from pyopbench.engine import worker_process
-from pyopbench.engine.certify import (
-    BASES,
-    CONTROL_SETTINGS,
-    INJECTED,
-    Figure,
-    Trial,
-    certify,
-    controls,
-    figures_of,
-)
+from pyopbench.engine.certify import BASES, CONTROL_SETTINGS, INJECTED, Figure, Trial, certify, controls, figures_of
 from pyopbench.judge.decision import Verdict
 from pyopbench.model.discover import PATH_VARIABLE
 from pyopbench.model.errors import NothingMeasured

@@ -77,14 +77,7 @@ def test_dask_that_is_not_installed_is_missing(monkeypatch: pytest.MonkeyPatch) 
     assert "Dask" in lacking()
 
 
-@pytest.mark.parametrize(
-    ("reason", "name"),
-    [
-        ("kernels", "C++ kernels"),
-        ("cuda", "CUDA kernels"),
-        ("numba", "Numba"),
-    ],
-)
+@pytest.mark.parametrize(("reason", "name"), [("kernels", "C++ kernels"), ("cuda", "CUDA kernels"), ("numba", "Numba")])
 def test_what_a_worker_lacks_is_missing_with_its_reason(
     reason: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,11 +108,7 @@ def test_a_package_for_reports_that_cannot_be_imported_is_named(module: str, mon
 
 
 @pytest.mark.parametrize(
-    ("changes", "name"),
-    [
-        ({"free_bytes": 2**20}, "cache"),
-        ({"governor": "powersave"}, "frequency"),
-    ],
+    ("changes", "name"), [({"free_bytes": 2**20}, "cache"), ({"governor": "powersave"}, "frequency")]
 )
 def test_what_the_machine_lacks_is_missing(changes: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     has(monkeypatch, **changes)

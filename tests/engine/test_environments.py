@@ -12,13 +12,7 @@ from pathlib import Path
 import pytest
 
 from pyopbench.engine import environments
-from pyopbench.engine.environments import (
-    LOCKS,
-    locked,
-    missing,
-    package_folder,
-    python_of,
-)
+from pyopbench.engine.environments import LOCKS, locked, missing, package_folder, python_of
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
 from pyopbench.model.side import Environment

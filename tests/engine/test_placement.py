@@ -41,9 +41,7 @@ def variants_of(rows: list[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(row["variant"] for row in rows))
 
 
-def test_a_worker_that_dies_costs_what_it_was_at_and_the_rest_is_counted(
-    count: Callable[..., dict[str, Any]],
-) -> None:
+def test_a_worker_that_dies_costs_what_it_was_at_and_the_rest_is_counted(count: Callable[..., dict[str, Any]]) -> None:
     found = count("well", "crashing", "raising", "last", sizes=(1, 10))
     assert variants_of(found["rows"]) == ["well", "last"]
     assert len(found["rows"]) == 2 * 4  # routes, at one size

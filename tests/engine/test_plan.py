@@ -14,12 +14,9 @@ from msgspec import structs, to_builtins
 
 import pyopbench
 import stored
-from commands import noisy_results
-from foreign_files import document, write
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import environments, git, plan, sides, stored_run, worker_process
 from pyopbench.engine import plan as planning
-from pyopbench.engine.stored_run import find_target
 from pyopbench.model.case import MECHANISMS, NO_GRADIENT, Axes
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import NO_OWN_OPS, Target, own_ops
@@ -48,49 +45,8 @@ def plan_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-@pytest.fixture
-def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every attempt to start a worker fail."""
-    monkeypatch.setattr(worker_process, "COMMAND", ("no program of this name",))
-
-
 def request(axes: Axes = AXES, baseline: str = "numpy_function") -> plan.Request:
     return plan.Request(axes, structs.replace(plan.QUICK, baseline=baseline), ("pyopbench", "run", "double"))
-
-
-@pytest.mark.usefixtures("_no_worker")
-@pytest.mark.parametrize(
-    "axes",
-    [
-        Axes(ops=("sinhh",)),
-        Axes(variants=("natve",)),
-        Axes(directions=("sideways",)),
-        Axes(modes=("inside",)),
-        Axes(dtypes=("int8",)),
-        Axes(placements=("tpu",)),
-        Axes(gradients=("magic",)),
-    ],
-)
-def test_a_bad_name_is_refused_before_a_worker_is_started(tmp_path: Path, axes: Axes) -> None:
-    with pytest.raises(BadInput) as caught:
-        sides.begin(tmp_path / "run", request(axes))
-    assert caught.value.legal or caught.value.hint
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.usefixtures("_no_worker")
-def test_a_baseline_that_is_left_out_is_refused_at_once(tmp_path: Path) -> None:
-    with pytest.raises(BadInput) as refused:
-        sides.begin(tmp_path / "run", request(Axes(variants=("native", "xla"))))
-    assert refused.value.received == "--baseline numpy_function, with native, xla to measure"
-
-
-@pytest.mark.usefixtures("_no_worker")
-def test_a_folder_that_holds_a_run_is_refused_at_once(tmp_path: Path) -> None:
-    stored.write(tmp_path / "run", stored.run(CASES), [])
-    with pytest.raises(BadInput) as refused:
-        sides.begin(tmp_path / "run", request())
-    assert refused.value.received == tmp_path / "run"
 
 
 def test_the_mechanisms_that_may_be_named_are_the_ones_there_are() -> None:
@@ -259,14 +215,6 @@ def on(*versions: str) -> planning.Request:
     return replace(REQUEST, environments=tuple(map(Environment, versions)))
 
 
-def test_a_version_that_is_not_there_leaves_nothing_behind(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
-    with pytest.raises(BadInput) as refused:
-        sides.begin(tmp_path / "run", on("2.21.0", "1.15.0"))
-    assert refused.value.received == "--tf 1.15.0"
-    assert not (tmp_path / "run").exists()
-    assert asked() == []
-
-
 def test_a_worker_with_another_tensorflow_is_refused_and_nothing_is_begun(
     tmp_path: Path, asked: Callable[[], list[str]]
 ) -> None:
@@ -275,19 +223,3 @@ def test_a_worker_with_another_tensorflow_is_refused_and_nothing_is_begun(
     assert error.value.received == f"2.21.0, for TensorFlow {ANOTHER}"
     assert asked() == ["2.21.0", ANOTHER]
     assert not (tmp_path / "run").exists()
-
-
-def test_a_run_says_itself(tmp_path: Path) -> None:
-    results = noisy_results(tmp_path / "run")
-    assert find_target([open_run(results)]) == ("py_function_numpy", results)
-
-
-def test_nothing_is_put_beside_results_of_another_tool(tmp_path: Path) -> None:
-    file = write(tmp_path / "bench.json", document("pytest-benchmark-first"))
-    assert find_target([file])[1] == Path("results/report-bench")
-
-
-def test_a_run_without_a_sample_has_no_report(tmp_path: Path) -> None:
-    empty = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
-    with pytest.raises(NothingMeasured):
-        find_target([empty])

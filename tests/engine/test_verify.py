@@ -15,7 +15,6 @@ from pyopbench.engine import worker_process
 from pyopbench.engine.verify import EVERYTHING
 from pyopbench.engine.verify import verify as verify_all
 from pyopbench.model.case import Axes, Case
-from pyopbench.model.errors import BadInput
 
 
 @pytest.fixture(autouse=True)
@@ -76,21 +75,6 @@ def test_finite_differences_are_asked_for(folder: Path) -> None:
     plan(folder, backward("well", 10), quick_sizes=[1, 10])
     verify()
     assert [request["finite_differences"] for request in requests(folder, "verify")] == [True]
-
-
-def test_axes_that_leave_no_case_are_refused(folder: Path) -> None:
-    plan(folder)
-    with pytest.raises(BadInput) as refused:
-        verify()
-    assert refused.value.received == "all ops; the first of 1 reasons: it did not work"
-
-
-@pytest.fixture(autouse=True)
-def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the worker, which checks nothing (fake_worker.py), keeps its requests."""
-    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
-    monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
-    return tmp_path / "log"
 
 
 def test_what_is_required_is_tried_with_what_is_verified(folder: Path) -> None:

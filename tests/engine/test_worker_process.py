@@ -17,12 +17,7 @@ from fake_worker import EXIT_CODE
 from places import FAKE_WORKER, FAKE_WORKER_COMMAND
 from processes import LONG, has_ended, is_gone
 from pyopbench.engine import worker_process
-from pyopbench.engine.worker_process import (
-    CaseLost,
-    Worker,
-    ask_each,
-    cause_of_end,
-)
+from pyopbench.engine.worker_process import CaseLost, Worker, ask_each, cause_of_end
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import WorkerLost
 from pyopbench.model.own_target import Target, own_ops

@@ -18,7 +18,6 @@ from places import EXTRAS, FAKE_WORKER, FAKE_WORKER_COMMAND, line_of
 from pyopbench.cli import app
 from pyopbench.engine import worker_process
 from pyopbench.model.discover import PATH_VARIABLE
-from pyopbench.model.errors import PyopbenchError
 
 REPORT = ("report.html", "report.md", "decisions.json")
 
@@ -37,11 +36,6 @@ CRASHED = (
     f"({FAKE_WORKER}:{line_of(FAKE_WORKER, 'os.kill(os.getpid(), signal.SIGSEGV)')})"
 )
 """Why the fake worker's variant `crashing` has no number."""
-
-
-def told(what: str, *, received: object = None, legal: object = None, hint: str = "") -> str:
-    """Return what a command that ends with such an error prints on stderr, whole."""
-    return f"error: {PyopbenchError(what, received=received, legal=legal, hint=hint)}\n"
 
 
 Call = Callable[..., Ended]

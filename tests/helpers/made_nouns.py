@@ -4,24 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from pyopbench.model.op import Op, Own
 from pyopbench.model.variant import Variant
-
-
-def op_with_outputs(*outputs: str) -> Op:
-    return Op(
-        name="made_up",
-        summary="",
-        source="",
-        make_inputs=lambda size, dtype, rng: (np.ones(size, dtype),),
-        numpy=lambda x: x,
-        sizes=(1,),
-        quick_sizes=(1,),
-        outputs=outputs,
-    )
-
 
 OWN_OPS = {
     "of the catalogue": None,

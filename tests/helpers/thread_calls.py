@@ -65,11 +65,3 @@ def run(
     ]
     waits = pd.DataFrame(rows, columns=list(WAIT_COLUMNS)).astype(dict.fromkeys(WAIT_COLUMNS[3:], "float64"))
     return SimpleNamespace(**{**vars(made), "frame": frame, "waits": waits})
-
-
-def together(*runs: SimpleNamespace) -> SimpleNamespace:
-    """Return several such runs, of different cases, as one."""
-    first = runs[0]
-    frames = {name: pd.concat([getattr(one, name) for one in runs]) for name in ("frame", "waits")}
-    cases = tuple(case for one in runs for case in one.cases)
-    return SimpleNamespace(**{**vars(first), **frames, "cases": cases})

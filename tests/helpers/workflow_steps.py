@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +23,6 @@ def install(folder: Path, program: str, script: str) -> None:
     """Put a program of some name into a folder."""
     (folder / program).write_text(script, encoding="utf-8")
     (folder / program).chmod(stat.S_IRWXU)
-
-
-def run_shell(
-    command: Sequence[str], folder: Path, environment: Mapping[str, str], programs: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder; programs of that folder, or of another, are found before all others."""
-    path = {"PATH": f"{programs or folder}{os.pathsep}{os.environ['PATH']}"}
-    return subprocess.run(
-        command,
-        env={**os.environ, **path, **environment},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def action() -> dict[str, Any]:
@@ -63,8 +47,10 @@ def run_step(name: str, programs: Path, folder: Path, **environment: str) -> sub
         folder: in which it is run.
         environment: more variables.
     """
+    usual = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     places = {key: str(programs / value) for key, value in HANDED_ON.items()}
-    return run_shell([*BASH, step(name)["run"]], folder, {**places, **environment}, programs)
+    command, env = [*BASH, step(name)["run"]], {**usual, **places, **environment}
+    return subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def measure_inputs(**inputs: str) -> dict[str, str]:

@@ -75,8 +75,6 @@ Incompatible shapes: [2] vs. [3]
     ("make", "expected"),
     [
         (lambda: callback_graph(raising(ValueError("boom"))), "ValueError: boom"),
-        (lambda: callback_graph(raising(ZeroDivisionError("by 0"))), "ZeroDivisionError: by 0"),
-        (lambda: callback_graph(raising(np.linalg.LinAlgError("Singular"))), "LinAlgError: Singular"),
         (lambda: callback_graph(raising(StopIteration("end"))), "StopIteration: end"),
         (lambda: callback_graph(raising(ValueError("one\ntwo"))), "ValueError: one"),
         (lambda: callback_graph(raising(ValueError("boom")), tf.py_function), "ValueError: boom"),
@@ -91,14 +89,8 @@ Incompatible shapes: [2] vs. [3]
             "InvalidArgumentError: Input to reshape is a tensor with 2 values, but the requested shape has 3",
         ),
         (lambda: tf.function(assertion), "InvalidArgumentError: assertion failed: [too small] [1 2]"),
-        (
-            lambda: tf.function(branching),
-            NO_CONDITION,
-        ),
-        (
-            lambda: tf.function(compiled, jit_compile=True),
-            NO_KERNEL,
-        ),
+        (lambda: tf.function(branching), NO_CONDITION),
+        (lambda: tf.function(compiled, jit_compile=True), NO_KERNEL),
         (lambda: lambda x: x.tolist(), "AttributeError: EagerTensor object has no attribute 'tolist'."),
     ],
 )
@@ -112,19 +104,14 @@ def test_tells_the_line_that_tells_and_the_same_every_time(make: Callable[[], An
     ("message", "expected"),
     [
         ("", "RuntimeError"),
-        ("\n\n", "RuntimeError"),
         ("  only this", "RuntimeError: only this"),
-        ("plain", "RuntimeError: plain"),
         ("\x1b[1m\x1b[31mcoloured\x1b[0m", "RuntimeError: coloured"),
         ("<f at 0x7f9010038360> failed", "RuntimeError: <f at 0x…> failed"),
         ("no PyopbenchDefun8_float64", "RuntimeError: no PyopbenchDefunN_float64"),
         ("in __inference___backward_op_669_680", "RuntimeError: in op"),
         ("in __inference_f_2x_17", "RuntimeError: in f_2x"),
         ("in __forward_f_17[_XlaMustCompile=true,config_proto=144]", "RuntimeError: in f"),
-        (
-            WITH_SOURCE,
-            "RuntimeError: Incompatible shapes: [2] vs. [3]",
-        ),
+        (WITH_SOURCE, "RuntimeError: Incompatible shapes: [2] vs. [3]"),
         ("Graph execution error:", "RuntimeError: Graph execution error:"),
         (
             'in user code:\n\n    File "a.py", line 3, in f\n        y = g(x)\n\n    a.b.OddError: no y',

@@ -61,9 +61,3 @@ def test_an_unknown_name_is_answered_with_the_nearest_and_all() -> None:
     assert caught.value.received == "'snih'"
     assert caught.value.legal == "cube, sinh"
     assert caught.value.hint == "did you mean sinh?"
-
-
-def test_a_name_that_is_near_to_none_is_sent_to_the_list() -> None:
-    with pytest.raises(BadInput) as refused:
-        require_known("op", ["qqqq"], ["sinh"])
-    assert refused.value.received == "'qqqq'"

@@ -1,4 +1,4 @@
-"""Errors tell what a user needs to act on them."""
+"""Errors have their exit codes, and come back from another process as what they were."""
 
 from __future__ import annotations
 
@@ -7,30 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.model.errors import (
-    BadInput,
-    NothingMeasured,
-    PyopbenchError,
-    WorkerLost,
-    WrongResult,
-)
-
-
-def test_an_error_says_what_received_legal_and_next() -> None:
-    error = BadInput("not a size", received="'x'", legal="whole numbers", hint="try 1e3")
-    assert str(error).splitlines() == [
-        "not a size",
-        "  received: 'x'",
-        "  legal:    whole numbers",
-        "  next:     try 1e3",
-    ]
+from pyopbench.model.errors import BadInput, NothingMeasured, PyopbenchError, WorkerLost, WrongResult
 
 
 @pytest.mark.parametrize(
-    ("kind", "code"),
-    [
-        *((BadInput, 2), (NothingMeasured, 3), (WorkerLost, 3), (WrongResult, 1), (PyopbenchError, 2)),
-    ],
+    ("kind", "code"), [*((BadInput, 2), (NothingMeasured, 3), (WorkerLost, 3), (WrongResult, 1), (PyopbenchError, 2))]
 )
 def test_every_error_has_the_exit_code_that_the_command_line_promises(kind: type[PyopbenchError], code: int) -> None:
     assert kind("what").exit_code == code

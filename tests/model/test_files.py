@@ -1,4 +1,4 @@
-"""Paths as users give them; files are written whole or not at all, and a link in place of one is replaced."""
+"""Paths as users give them; files are written whole or not at all, with the rights that the user wants."""
 
 from __future__ import annotations
 
@@ -22,14 +22,6 @@ def test_links_that_lead_to_each_other_are_bad_input_and_no_internal_error(tmp_p
     assert real_path(paths[0]).parent == tmp_path
     with pytest.raises(BadInput):
         read_source(paths[0])
-
-
-def test_a_link_in_place_of_the_file_is_replaced(tmp_path: Path) -> None:
-    victim, path = tmp_path / "victim", tmp_path / "report.md"
-    victim.write_bytes(b"keep me")
-    path.symlink_to(victim)
-    write_atomically(path, b"content")
-    assert (victim.read_bytes(), path.read_bytes(), path.is_symlink()) == (b"keep me", b"content", False)
 
 
 def test_what_cannot_be_written_leaves_the_old_file_and_nothing_else(

@@ -1,14 +1,12 @@
-"""Results record a machine name that reveals nothing about the machine, and the cores that may be used."""
+"""Results record a machine name that reveals nothing about the machine."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from pyopbench.model import machine
-from pyopbench.model.machine import usable_cores
 
 
 def test_a_machine_is_named_by_a_hash_of_its_boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,8 +17,3 @@ def test_a_machine_is_named_by_a_hash_of_its_boot(tmp_path: Path, monkeypatch: p
         names.add(machine.host_name())
     assert len(names) == 2
     assert all(len(name) == machine.HASH_DIGITS and name != "one" for name in names)
-
-
-def test_only_the_cores_that_may_be_used_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 5, 7}, raising=False)
-    assert usable_cores() == {3, 5, 7}

@@ -1,4 +1,4 @@
-"""What an op answers of its outputs, of who brings it and of its sizes."""
+"""What an op answers of its outputs, its sizes and its gradient."""
 
 from __future__ import annotations
 
@@ -6,25 +6,12 @@ from typing import Any
 
 import pytest
 
-from made_nouns import OWN_OPS, made_op, op_with_outputs
+from made_nouns import OWN_OPS, made_op
 from pyopbench.model.op import Own
 
 
 def test_a_gradient_flows_through_floating_outputs_only() -> None:
-    assert op_with_outputs("int64", "dtype", "bool", "float32").floating_outputs == (1, 3)
-
-
-@pytest.mark.parametrize(
-    ("kind", "is_own", "py_function"),
-    [
-        ("of the catalogue", False, None),
-        ("with a NumPy body", True, None),
-        ("with a py_function body", True, abs),
-    ],
-)
-def test_an_op_says_who_brings_it(kind: str, is_own: bool, py_function: object) -> None:
-    op = made_op(own=OWN_OPS[kind])
-    assert (op.is_own, op.py_function) == (is_own, py_function)
+    assert made_op(outputs=("int64", "dtype", "bool", "float32")).floating_outputs == (1, 3)
 
 
 @pytest.mark.parametrize(

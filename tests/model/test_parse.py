@@ -86,10 +86,6 @@ def test_every_axis_sets_its_field_and_no_other(axis: str) -> None:
     assert AXIS_FIELDS[axis] in Axes.__dataclass_fields__
 
 
-def test_sizes_become_numbers_each_once_however_it_is_written() -> None:
-    assert parse_axes(["size=1e3,1k,7"]) == {"sizes": (1000, 7)}
-
-
 @pytest.mark.parametrize("text", ["foo=1", "size", "size=", "=1", "", "size=,", "sizes=1"])
 def test_what_is_no_axis_is_refused_with_the_axes_there_are(text: str) -> None:
     with pytest.raises(BadInput) as caught:

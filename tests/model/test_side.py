@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyopbench.model.errors import BadInput
-from pyopbench.model.side import (
-    HERE,
-    combine_environments,
-    read_packages,
-)
+from pyopbench.model.side import HERE, combine_environments, read_packages
 
 
 def test_packages_are_named_as_the_index_does_and_in_order() -> None:

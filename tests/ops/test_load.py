@@ -29,10 +29,7 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_everything_that_is_found_is_what_it_is_called() -> None:
-    for kind, loaded in (
-        ("ops", load.load_ops()),
-        ("variants", load.load_variants()),
-    ):
+    for kind, loaded in (("ops", load.load_ops()), ("variants", load.load_variants())):
         assert list(loaded) == list(find(kind))
         assert [made.name for made in loaded.values()] == list(loaded)
 
@@ -44,14 +41,6 @@ def test_an_op_outside_of_the_package_is_found_by_its_name(outside: Path) -> Non
     assert op.name == "found_outside"
     assert {"found_outside", "sinh"} <= set(load.load_ops())
     assert op.numpy is square().numpy
-
-
-def test_a_table_of_the_users_defines_several_ops(outside: Path) -> None:
-    (outside / "several.py").write_text(
-        'from small_ops import square\nOPS = {"first": square(name="first"), "second": square(name="second")}\n'
-    )
-    assert {"first", "second"} <= set(find("ops"))
-    assert [load.load_op(name).name for name in ("first", "second")] == ["first", "second"]
 
 
 def test_cost_components_are_what_they_are_called() -> None:
@@ -93,12 +82,3 @@ def test_the_whole_description_is_plain_data() -> None:
     assert json.loads(json.dumps(told)) == told
     assert set(told["ops"]) == set(ops)
     assert told["variants"]["py_function"]["gradients"][0] == "tape"
-    assert told["variants"]["native"] == {
-        "summary": "TensorFlow ops",
-        "body": "tensor",
-        "kind": "port",
-        "role": "candidate",
-        "effort": 4,
-        "gradients": ["autodiff"],
-        "automatic": False,
-    }

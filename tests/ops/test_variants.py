@@ -67,10 +67,7 @@ def test_a_port_is_the_ops_of_its_body_and_no_callback(variant: str, node: str) 
     assert not found & Counter(CALLBACK_NODES)
 
 
-@pytest.mark.parametrize(
-    "variant",
-    [name for name, one in load_variants().items() if one.body in ("numpy", "tensor")],
-)
+@pytest.mark.parametrize("variant", [name for name, one in load_variants().items() if one.body in ("numpy", "tensor")])
 def test_only_xla_is_compiled(variant: str) -> None:
     """`_XlaMustCompile` is what jit_compile=True sets: it fails where XLA cannot, in place of falling back."""
     attributes = traced(square(), variant).function_def.attr

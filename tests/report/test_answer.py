@@ -49,10 +49,7 @@ def test_the_terminal_table_names_sizes_without_an_answer():
         formatting.saved_at_least(made.saved, made.saved_low),
         f"{formatting.seconds(made.seconds[0].today)} → {formatting.seconds(made.seconds[0].after)}",
     )
-    assert notes_of(judged) == (
-        "no number at 1k: sinh inference",
-        without_number_text({"timeout": 1}),
-    )
+    assert notes_of(judged) == ("no number at 1k: sinh inference", without_number_text({"timeout": 1}))
 
 
 def test_why_what_is_saved_is_not_what_one_op_saves_is_told_where_there_are_sizes():

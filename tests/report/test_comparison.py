@@ -41,9 +41,7 @@ def test_the_json_holds_every_number(found: Comparison) -> None:
     assert content["cases"][0]["seconds_b"] == worst.second_seconds
     assert content["cases"][0]["launches_b"] == 4
     assert [one["outcome"] for one in content["cases"]].count("slower") == content["counts"]["slower"] == 1
-    assert content["differences"] == [
-        {"name": "cpu", "first": "a processor", "second": "another", "loud": True},
-    ]
+    assert content["differences"] == [{"name": "cpu", "first": "a processor", "second": "another", "loud": True}]
     (without,) = found.unmatched
     assert content["unmatched"] == [
         {"case": cases(ops=OPS)[0], "side": "A", "kind": "not_measured", "reason": without.text()}

@@ -50,11 +50,6 @@ def test_json_has_every_point_and_no_number_that_is_none(found):
         assert [level["mean"] for level in one["levels"]] == [level.mean for level in traced.found.levels]
 
 
-def test_the_same_history_is_the_same_bytes(found):
-    assert html(found) == html(found)
-    assert as_json(found) == as_json(found)
-
-
 def test_a_history_without_a_change_says_so(tmp_path):
     still = read_history(write_commits(tmp_path, [{}] * 6))
     assert "|" not in markdown(still).replace("\\|", "")

@@ -8,15 +8,7 @@ import re
 import pytest
 
 from judgements import HOSTILE
-from pyopbench.report.page import (
-    LONG_FOLDED_CELL,
-    LONG_WORD,
-    SHORT_CELL,
-    breakable,
-    fit,
-    prose,
-    unbroken,
-)
+from pyopbench.report.page import LONG_FOLDED_CELL, LONG_WORD, SHORT_CELL, breakable, fit, prose, unbroken
 
 
 def shown(markup: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -19,7 +18,6 @@ from pyopbench.judge.judge import Judgement
 from pyopbench.judge.verdicts import Verdict
 from pyopbench.model import formatting
 from pyopbench.model.errors import NothingMeasured
-from pyopbench.report import write
 from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Table
 from pyopbench.report.sections import versions as section
 from pyopbench.store.run import open_run
@@ -103,18 +101,7 @@ def test_a_version_that_cannot_be_compared_says_why_in_a_line(judged: Shown) -> 
     assert section.brief(apart[1])[1] == Bullets(("2.21.0: nothing to compare: 1 case",))
 
 
-def titles_of(judged: Shown) -> list[str]:
-    """Return the title of the section and the captions of its tables."""
-    blocks = section.build(judged[1])
-    return ["Answers by side", *(block.caption for block in blocks if isinstance(block, Table))]
-
-
-def test_a_run_on_one_version_says_nothing_of_it(judged: Shown) -> None:
+def test_a_run_on_one_version_says_nothing_of_it() -> None:
     texts = plain_report()
     for name in ("report.html", "report.md"):
-        assert [title for title in titles_of(judged) if title in texts[name]] == []
-
-
-def test_the_page_holds_it(judged: Shown) -> None:
-    page = html.unescape(write.render(*judged)["report.html"])
-    assert [title for title in titles_of(judged) if title not in page] == []
+        assert not [title for title in ("Answers by side", "What to do, by side") if title in texts[name]]

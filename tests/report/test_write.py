@@ -22,15 +22,7 @@ import pipelines
 import stored
 import thread_calls
 from frames import Bench, run_of
-from judgements import (
-    HOSTILE,
-    hostile,
-    hostile_report,
-    hostile_versions,
-    plain,
-    plain_report,
-    with_noise_for_today,
-)
+from judgements import HOSTILE, hostile, hostile_report, hostile_versions, plain, plain_report, with_noise_for_today
 from places import HELPERS, ROOT
 from pyopbench.judge.judge import Judging, judge_run
 from pyopbench.model import formatting

@@ -86,9 +86,7 @@ def eight_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)
 
 
-def test_a_case_of_mode_node_has_its_copies_in_each_row(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_case_of_mode_node_has_its_copies_in_each_row(monkeypatch: pytest.MonkeyPatch) -> None:
     eight_copies(monkeypatch)
     keys = [case(variant, mode="node") for variant in ("native", "numpy_function")]
     answer = measure(*keys)

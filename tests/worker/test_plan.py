@@ -175,9 +175,7 @@ def test_says_that_a_body_is_too_slow_for_a_size(variants: dict[str, Variant]) -
             "native/autodiff/backward/call/float32/1001",
         )
     ]
-    assert list(reasons.values()) == [
-        "the numpy body is limited to 1,000 elements, because it is slow by design",
-    ]
+    assert list(reasons.values()) == ["the numpy body is limited to 1,000 elements, because it is slow by design"]
 
 
 def test_the_usual_mechanism_gives_way_to_the_next_where_it_cannot_be() -> None:

@@ -51,19 +51,6 @@ def test_a_body_that_raises_is_a_failure_with_its_message() -> None:
     assert failure["reason"] == "ValueError: raised by the body"
 
 
-def test_a_wrong_value_is_found_with_index_expected_and_got() -> None:
-    failure = failure_of(verify(case("wrong_value")))
-    assert failure["status"] == "wrong"
-    outputs = load_op("negate").numpy(*worker_inputs())
-    assert f"index [{SIZE - 1}]" in failure["reason"]
-    assert f"expected {outputs[-1]!s}, got {outputs[-1] * np.float32(1.01)!s}" in failure["reason"]
-
-
-def worker_inputs() -> tuple[Any, ...]:
-    rng = np.random.default_rng([0, SIZE, *b"negate"])
-    return (rng.uniform(1.0, 2.0, SIZE).astype("float32"),)
-
-
 @pytest.mark.parametrize("gradient", ["custom_gradient", "override_map"])
 @pytest.mark.parametrize("direction", ["backward", "forward_backward"])
 def test_a_planted_wrong_gradient_is_found_with_index_expected_and_got(direction: str, gradient: str) -> None:

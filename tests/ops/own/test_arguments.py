@@ -12,18 +12,7 @@ from pyopbench.ops.own.arguments import arguments_of, take_arrays
 from pyopbench.ports.arrays import as_given
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "größer",
-        "",
-        [1, 2, 3],
-        [[1.5, 2], [3, 4]],
-        ["a", "few"],
-        [],
-        3.5,
-    ],
-)
+@pytest.mark.parametrize("value", ["größer", "", [1, 2, 3], [[1.5, 2], [3, 4]], ["a", "few"], [], 3.5])
 def test_a_body_gets_what_the_example_was(value: Any) -> None:
     arguments = arguments_of([value], as_python=True)
     spread = arguments.spread([value])
@@ -49,14 +38,6 @@ def test_bytes_and_arrays_stay_as_they_are() -> None:
         return x
 
     assert take_arrays(body, arguments) is body
-
-
-def test_the_last_arguments_go_by_name() -> None:
-    def body(x: Any, *, y: Any, z: Any) -> Any:
-        return x - 2 * y + 10 * z
-
-    taking = take_arrays(body, arguments_of([1, 2, 3], ["y", "z"]))
-    assert taking(1, 2, 3) == 27
 
 
 def test_what_no_tensor_holds_is_refused() -> None:

@@ -25,11 +25,6 @@ def load(path: Path, source: str, function: str = "", *inputs: str) -> Op:
     return load_own(read_target(f"{path}:{function}" if function else str(path), inputs, []))
 
 
-def test_a_file_is_loaded_as_an_op_of_its_name(tmp_path: Path) -> None:
-    op = load(tmp_path / "mine.py", HEAD + "OP = OwnOp(inputs=(np.ones(3),), numpy=np.tanh)\n")
-    assert (op.name, op.sizes) == ("mine", (3,))
-
-
 def test_a_module_of_a_package_is_not_another_one_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for place in ("installed", "mine"):
         (tmp_path / place / "a_package").mkdir(parents=True)
@@ -156,14 +151,6 @@ def test_an_error_points_at_the_line_of_the_file(
 def test_what_is_not_there_is_said(tmp_path: Path, source: str, function: str, inputs: list[str], what: str) -> None:
     with pytest.raises(BadInput, match=what):
         load(tmp_path / "mine.py", source, function, *inputs)
-
-
-def test_a_wrong_name_is_answered_with_the_nearest(tmp_path: Path) -> None:
-    names = [f"alpha_{place}" for place in range(30)]
-    source = "".join(f"def {name}(x): return x\n" for name in [*names, "soft_dice"])
-    with pytest.raises(BadInput) as refused:
-        load(tmp_path / "mine.py", source, "sofft_dice", "1.0")
-    assert "soft_dice" in refused.value.hint
 
 
 def test_a_saved_array_of_objects_is_not_unpickled(tmp_path: Path) -> None:

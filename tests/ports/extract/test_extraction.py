@@ -122,10 +122,7 @@ EXTRACTED = {
         {"    return scaled(x) + scaled(x)", "SCALE = 2.0"},
     ),
     **{
-        f"the constant {statement}": (
-            f"{before}\n\n\ndef body(x):\n    return x + len(TABLE)\n",
-            {statement},
-        )
+        f"the constant {statement}": (f"{before}\n\n\ndef body(x):\n    return x + len(TABLE)\n", {statement})
         for before, statement in (
             ("TABLE = np.arange(4.0)", "TABLE = np.arange(4.0)"),
             ("TABLE = np.arange(4.0)\nTABLE[0] = 7", "TABLE = np.array([7.0, 1.0, 2.0, 3.0], np.float64)"),
@@ -246,10 +243,7 @@ def test_a_function_of_a_notebook_takes_values_of_other_cells(monkeypatch: pytes
     np.testing.assert_array_equal(function(X), scope["body"](X))
 
 
-@pytest.mark.parametrize(
-    "function",
-    [np.random.default_rng(0).normal, np.vectorize(lambda x: x), eval("lambda x: x")],
-)
+@pytest.mark.parametrize("function", [np.random.default_rng(0).normal, np.vectorize(lambda x: x), eval("lambda x: x")])
 def test_what_has_no_source_is_refused(function: Any) -> None:
     with pytest.raises(CannotPort):
         Extraction().add(function)

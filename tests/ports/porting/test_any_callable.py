@@ -124,9 +124,6 @@ KINDS = {
         "class Scale:\n    by = 2.0\n\n    @classmethod\n    def call(cls, x):\n        return x * cls.by\n\n\n"
         "body = Scale.call\n"
     ),
-    "static method": (
-        "class Scale:\n    @staticmethod\n    def call(x):\n        return x * 2.0\n\n\nbody = Scale.call\n"
-    ),
     "computed constants": COMPUTED,
     "decorated helper": DECORATED,
     "object that is a constant": f"{METHOD}\n\nAUGMENT = Augment(2.0)\n\n\ndef body(x):\n    return AUGMENT.run(x)\n",

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-import bodies_of_numbers
-import bodies_that_catch
-import bodies_that_share
+import mistakable_bodies
 from pyopbench.ports.extract.definitions import CannotPort
 from pyopbench.ports.porting.module_text import import_text
 from written_ports import difference, line_of, port_of, write_source
@@ -28,8 +26,7 @@ INPUTS = {**dict.fromkeys(["zero_division"], INTEGERS), "int_or_float_scale": BY
 
 BODIES = {
     name: body
-    for module in (bodies_of_numbers, bodies_that_catch, bodies_that_share)
-    for name, body in vars(module).items()
+    for name, body in vars(mistakable_bodies).items()
     if callable(body) and getattr(body, "__code__", None) and body.__code__.co_varnames[:1] == ("x",)
 }
 

@@ -206,16 +206,6 @@ def test_what_shapes_say_is_none(expression: str, tmp_path: Path) -> None:
     assert TENSOR not in kinds["y"]
 
 
-def test_what_a_branch_or_a_loop_leaves_is_a_tensor(tmp_path: Path) -> None:
-    source = "def body(x):\n    n = 0\n    for v in x:\n        if v > 0.5:\n            n += 1\n    return n + 0\n"
-    assert _observed(tmp_path, source, np.ones(3))["n + 0"] == {TENSOR}
-
-
-def test_a_way_that_no_example_takes_is_looked_at(tmp_path: Path) -> None:
-    source = "def body(x):\n    if x[0] > 100:\n        return x * 3\n    return x\n"
-    assert _observed(tmp_path, source, np.ones(3))["x * 3"] == {TENSOR}
-
-
 @pytest.mark.nightly
 def test_long_loops_are_not_run_to_the_end(tmp_path: Path) -> None:
     source = "def body(x):\n    s = x[0]\n    for i in range(10**9):\n        s = s + i\n    return s * 3\n"

@@ -60,10 +60,7 @@ BODIES = {
         "np.array([1, 0])",
     ),
     "no places": ("x[at] = x[at] + 1\n    return x", "np.zeros(0, np.int64)"),
-    "a dictionary": (
-        "k = {3: 10, 5: 2}[int(at[1])]\n    return x * k + {2: 2.5}[at[3]]",
-        PLACES,
-    ),
+    "a dictionary": ("k = {3: 10, 5: 2}[int(at[1])]\n    return x * k + {2: 2.5}[at[3]]", PLACES),
     "a dictionary of rows": ("return np.array({0: (1, 2), 3: (5, 6)}[at[1]]) * x[:2]", PLACES),
     "outputs that are given": (
         (
@@ -149,13 +146,7 @@ def test_a_key_that_is_not_in_a_dictionary_is_an_error() -> None:
         port(np.array(2))
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "y = {0: 'a'}[at[0]]",
-        "x[0] = np.add(x[1], 1, out=x[2])",
-    ],
-)
+@pytest.mark.parametrize("statement", ["y = {0: 'a'}[at[0]]", "x[0] = np.add(x[1], 1, out=x[2])"])
 def test_what_is_no_number_or_is_written_inside_of_an_expression_is_refused(statement: str, tmp_path: Path) -> None:
     source = f"def body(x, at):\n    y = 1\n    {statement}\n    return x * len(y) if y != 1 else x\n"
     with pytest.raises(CannotPort) as refused:

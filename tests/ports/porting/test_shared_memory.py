@@ -254,8 +254,7 @@ def test_writes_that_the_example_does_not_show_by_its_values_are_refused(body: s
 
 
 @pytest.mark.parametrize(
-    "call",
-    ["np.max(x, out=y)", "np.max(x, 0, y)", "np.median(x, overwrite_input=True)", "np.fft.rfft(x, norm=None)"],
+    "call", ["np.max(x, out=y)", "np.max(x, 0, y)", "np.median(x, overwrite_input=True)", "np.fft.rfft(x, norm=None)"]
 )
 def test_arguments_that_nothing_reads_are_refused(call: str, tmp_path: Path) -> None:
     with pytest.raises(CannotPort):

@@ -100,10 +100,7 @@ def test_a_gradient_that_writes_to_what_it_is_given_gets_copies(
         run_its_test(without_copies(made), tmp_path, monkeypatch)
 
 
-IN_PLACE = {
-    "x[x < 0] = 0\n    return x": lambda x: np.maximum(x, 0),
-    "x *= 2\n    return x": lambda x: x * 2,
-}
+IN_PLACE = {"x[x < 0] = 0\n    return x": lambda x: np.maximum(x, 0), "x *= 2\n    return x": lambda x: x * 2}
 """Statements that write into the input, and what is returned then."""
 
 

@@ -13,11 +13,7 @@ import tensorflow as tf
 
 from pyopbench.model.errors import WrongResult
 from pyopbench.ops.own.complete import TOLERANCE
-from pyopbench.worker.prepare.checks import (
-    check_gradients,
-    make_reference,
-    require_equal,
-)
+from pyopbench.worker.prepare.checks import check_gradients, make_reference, require_equal
 from small_ops import square
 
 

@@ -14,13 +14,7 @@ import tensorflow as tf
 
 from pyopbench.model.errors import Elided
 from pyopbench.worker.prepare import node_graph
-from pyopbench.worker.prepare.executed_graph import (
-    Chain,
-    Counts,
-    call_and_count,
-    names_on_data,
-    require_alive,
-)
+from pyopbench.worker.prepare.executed_graph import Chain, Counts, call_and_count, names_on_data, require_alive
 from small_ops import square
 
 

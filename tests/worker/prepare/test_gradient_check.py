@@ -42,8 +42,7 @@ def test_a_mistake_that_variant_and_reference_share_is_found(put: Put) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
-    ("variant", "gradient"),
-    [("native", "autodiff"), ("py_function", "tape"), ("py_function_numpy", "custom_gradient")],
+    ("variant", "gradient"), [("native", "autodiff"), ("py_function", "tape"), ("py_function_numpy", "custom_gradient")]
 )
 def test_a_right_gradient_passes(put: Put, variant: str, gradient: str, dtype: str) -> None:
     """`py_function_numpy` too, whose custom gradient tf.test.compute_gradient breaks by its persistent tape."""

@@ -19,9 +19,7 @@ from pyopbench.ops.load import load_variant
 from pyopbench.worker.prepare import node_graph
 from pyopbench.worker.prepare.checks import Checked
 from pyopbench.worker.prepare.executed_graph import Chain
-from pyopbench.worker.prepare.node_graph import (
-    enough_copies,
-)
+from pyopbench.worker.prepare.node_graph import enough_copies
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import case_of, power, put_in_place, square
 

@@ -22,12 +22,7 @@ from pyopbench.worker.group import WarmGroups
 from pyopbench.worker.prepare import threads
 from pyopbench.worker.prepare.checks import make_reference
 from pyopbench.worker.prepare.prepare import prepare
-from pyopbench.worker.prepare.threads import (
-    ConcurrentCall,
-    call_together,
-    prepare_together,
-    repeat_call,
-)
+from pyopbench.worker.prepare.threads import ConcurrentCall, call_together, prepare_together, repeat_call
 
 FORWARD = Case("sinh", "numpy_function", NO_GRADIENT, "forward", "threads:3", "float32", 1000)
 TAPE = Case("sinh", "py_function", "tape", "forward_backward", "threads:3", "float32", 1000)
