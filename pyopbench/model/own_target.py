@@ -94,7 +94,7 @@ class Target:
         if "." in dotted:  # a part of a package, which may import the others relatively
             module = importlib.import_module(dotted)
             if real_path(Path(str(module.__file__))) != real_path(path):
-                hint = f"uninstall that one, install yours with `pip install -e`, or put {root} on PYTHONPATH"
+                hint = f"uninstall that one, or put {root} on PYTHONPATH"
                 raise BadInput(f"{dotted} is imported from another place", received=module.__file__, hint=hint)
             return module
         return load_file(path, f"pyopbench_own_{self.name}")

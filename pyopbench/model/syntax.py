@@ -74,19 +74,14 @@ class Source:
         return "".join([*parts, self.text(position, end)])
 
     def added_imports(self, statements: Sequence[str], before: int) -> Replacement:
-        """Return the edit that adds imports after those at the top of the file, before its first definition.
-
-        They are added before the offset `before`, and after the comments with which the file begins.
-        """
+        """Return the edit that adds imports after the comments and imports at the top of the file, before an offset."""
         last = next((place for place, line in enumerate(self.data.splitlines()) if line[:1] != b"#"), 0)
         for number, node in enumerate(self.tree.body):
-            if self.span(node)[1] > before:
+            if self.span(node)[1] > before or isinstance(node, DEFINITIONS):
                 break
             is_docstring = number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
             if isinstance(node, ast.Import | ast.ImportFrom) or is_docstring:
                 last = node.end_lineno or node.lineno
-            elif isinstance(node, DEFINITIONS):
-                break
         return self.starts[last], self.starts[last], "".join(f"{one}\n" for one in statements)
 
 
