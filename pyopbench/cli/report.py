@@ -15,7 +15,7 @@ from pyopbench.judge import judge
 from pyopbench.judge.judge import Judgement
 from pyopbench.judge.requirements import GPU
 from pyopbench.model import formatting
-from pyopbench.model.case import BASELINE, Case, variant_in
+from pyopbench.model.case import BASELINE, EXPECTED, Case, variant_in
 from pyopbench.model.errors import EXIT_WRONG
 from pyopbench.report.sections import Block, Bullets, Paragraph, Table
 from pyopbench.report.sections.answer import MOST_FEW
@@ -39,9 +39,6 @@ ELSEWHERE = ("holes", "about")
 """Sections that a terminal does not show: failures are printed once, and the command was just typed."""
 MOST_UNDECIDED = 5
 """Undecided answers of many whose reason is printed."""
-
-EXPECTED = ("unsupported", "elided")
-"""Failures that are no fault of a variant: they are counted, and not shown one by one."""
 
 
 def print_export(sources: Sequence[Source], options: judge.Judging) -> int:

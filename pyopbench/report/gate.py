@@ -14,6 +14,7 @@ from pyopbench.judge.comparison import gate as wording
 from pyopbench.judge.comparison.diff import Comparison, badness
 from pyopbench.judge.comparison.gate import Gate
 from pyopbench.model import formatting
+from pyopbench.model.case import EXPECTED
 from pyopbench.model.files import write_atomically
 from pyopbench.model.formatting import printable
 from pyopbench.report import comparison
@@ -58,6 +59,11 @@ def findings(gate: Gate) -> list[str]:
         [wording.difference_text(label, one) for label, one in gate.differences],
         [gate.broken_text(one) for one in gate.unmeasured],
         [f"{label}: {comparison.failing_text(case)}" for label, case in gate.failing],
+        [
+            f"{label}: {one.case} is {one.status}: {one.reason}"
+            for label, one in gate.holes
+            if one.status not in EXPECTED
+        ],
         [
             f"{label}: {body.text()}" if several else body.text()
             for label, found in gate.comparisons.items()
@@ -124,6 +130,9 @@ def as_json(gate: Gate) -> str:
         "slower": [{"side": label, "case": case.case} for label, case in gate.slower],
         "slower_bodies": [{"side": label, "body": str(body.key)} for label, body in gate.slower_bodies],
         "failing": [{"side": label, "case": case.case, "reason": case.text()} for label, case in gate.failing],
+        "holes": [
+            {"side": label, "case": one.case, "status": one.status, "reason": one.reason} for label, one in gate.holes
+        ],
         "comparisons": {label: _comparison(one, gate) for label, one in gate.comparisons.items()},
         "unmatched": {label: error.in_a_line for label, error in gate.unmatched.items()},
         "control": None if gate.control is None else _comparison(gate.control, gate),
