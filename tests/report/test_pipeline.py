@@ -11,10 +11,12 @@ import pytest
 import pipelines
 from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, failure, rows
 from pyopbench.judge import pipeline as wording
+from pyopbench.judge.noise import UNKNOWN_STATE, MachineState
 from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep, judge
 from pyopbench.report import write
+from pyopbench.report.charts.log_axis import MOST_TICKS
 from pyopbench.report.charts.picture import DATA
-from pyopbench.report.sections import Bullets, Table
+from pyopbench.report.sections import Bullets, Paragraph, Table, about
 from pyopbench.report.sections.pipeline import as_data, brief, throughput_chart
 
 ALIKE = {one.key: 1e-4 for one in ALL}
@@ -25,7 +27,7 @@ def judged(seconds: dict[str, float] | None = None, step: float | None = None, *
 
 
 def whole(pipeline: PipelineJudgement) -> Any:
-    return SimpleNamespace(pipeline=pipeline)
+    return SimpleNamespace(pipeline=pipeline, machine=UNKNOWN_STATE)
 
 
 @pytest.mark.parametrize(
@@ -72,6 +74,21 @@ def test_the_report_has_the_answer_and_its_table() -> None:
     assert json.loads(json.dumps(as_data(found))) == as_data(found)
 
 
+def test_a_busy_machine_is_reported_with_the_answer() -> None:
+    busy = MachineState(9.0, None, 2)
+    *_, bullets = brief(SimpleNamespace(pipeline=judged(), machine=busy))
+    assert isinstance(bullets, Bullets)
+    assert busy.warning_text() in bullets.items
+
+
+def test_how_it_was_measured_says_nothing_of_the_cases_outside_of_a_pipeline() -> None:
+    """There are none."""
+    judgement, _ = pipelines.judged(ALIKE)
+    texts = [one.text for one in about.build(judgement) if isinstance(one, Paragraph)]
+    head = [one.text for one in about.brief(judgement) if isinstance(one, Paragraph)]
+    assert texts == [*head, judgement.machine.text(), judgement.machine.warning_text()]
+
+
 def rows_in(spec: dict[str, Any]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = spec["datasets"][DATA]
     return rows
@@ -82,3 +99,11 @@ def test_the_chart_has_a_row_for_each_arrangement_the_quickest_on_top() -> None:
     assert rows[0]["arrangement"] == BATCH.key
     assert len(rows) == len(ALL)
     assert all(row["low"] <= row["rate"] <= row["high"] for row in rows)
+
+
+def test_the_axis_of_the_chart_has_room_around_the_intervals_and_for_its_labels() -> None:
+    spec = throughput_chart(judged({BATCH.key: 9e-5}))
+    (x,) = [layer["encoding"]["x"] for layer in spec["spec"]["layer"] if layer["encoding"]["x"]["field"] == "rate"]
+    low, high = x["scale"]["domain"]
+    assert all(low < row["low"] < row["high"] < high for row in rows_in(spec))
+    assert 1 < len(x["axis"]["values"]) <= MOST_TICKS

@@ -14,7 +14,7 @@ from pyopbench.judge.ports import port_commands
 from pyopbench.model import formatting
 from pyopbench.report.charts.gains import gain_chart
 from pyopbench.report.sections import Block, Bullets, Cell, Chart, Heading, Paragraph, Table, Tone
-from pyopbench.report.sections.places import Places, places_of, saves, unit_of
+from pyopbench.report.sections.places import Places, is_per_call, places_of, saves, unit_of
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Decision
@@ -111,7 +111,7 @@ def _cells(decision: Decision | None) -> tuple[Cell | str, str]:
 
 def _one_op(decision: Decision, ends: int) -> str:
     """Return what one op costs before and after at the smallest size, and with two `ends` at the largest too."""
-    if decision.choice is None or not decision.seconds:
+    if decision.choice is None or not decision.seconds or not is_per_call(decision.mode):
         return formatting.MISSING
     shown = dict.fromkeys((decision.seconds[0], decision.seconds[-1])) if ends > 1 else decision.seconds[:1]
     texts = []
