@@ -37,7 +37,7 @@ def write(gate: Gate, folder: Path) -> None:
 
 
 def comment(gate: Gate) -> str:
-    """Return Markdown for a comment: the answer first, at most `MOST_LINES` lines, all cases in a folded table."""
+    """Return Markdown for a comment: the answer first, at most `MOST_LINES` lines, the worst cases folded."""
     others = formatting.listing([one.label for one in gate.others])
     lines = [
         f"### pyopbench: {escape(gate.answer_text())}",
@@ -58,8 +58,8 @@ def findings(gate: Gate) -> list[str]:
     kinds = (
         [wording.difference_text(label, one) for label, one in gate.differences],
         [gate.broken_text(one) for one in gate.unmeasured],
-        [f"{label}: {comparison.failing_text(case)}" for label, case in gate.failing],
-        [
+        [f"{label}: {comparison.failing_text(case)}" for label, case in gate.failing]
+        + [
             f"{label}: {one.case} is {one.status}: {one.reason}"
             for label, one in gate.holes
             if one.status not in EXPECTED
@@ -88,7 +88,9 @@ def _with_table(gate: Gate, lines: list[str]) -> list[str]:
     head = ["", f"<details><summary>{formatting.count(len(rows), 'case')}</summary>", ""]
     tail = ["", "</details>"]
     room = MOST_LINES - len(lines) - len(head) - len(table(COLUMNS, ())) - len(tail)
-    shown = rows if len(rows) <= room else rows[: max(room - 2, 1)]
+    if room < min(len(rows), 3):  # a row, and how many more there are
+        return lines
+    shown = rows if len(rows) <= room else rows[: room - 2]
     if len(shown) < len(rows):
         tail = ["", f"and {len(rows) - len(shown):,} more, in {DOCUMENT}", *tail]
     return [*lines, *head, *table(COLUMNS, shown), *tail]

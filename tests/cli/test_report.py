@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,9 +14,15 @@ from msgspec import structs
 from typer.testing import CliRunner
 
 from commands import noisy_results
-from judgements import decision
+from judgements import decision, plain
 from pyopbench.cli import app
-from pyopbench.cli.report import MOST_LAUNCHES_ASKED, next_command, retry_commands
+from pyopbench.cli.report import (
+    MOST_LAUNCHES_ASKED,
+    MOST_UNDECIDED,
+    next_command,
+    print_undecided,
+    retry_commands,
+)
 from pyopbench.judge.decision import Reason, Unknown
 from pyopbench.model.case import BASELINE as TODAY
 from pyopbench.model.errors import BadInput
@@ -98,17 +105,14 @@ CALLS = ["run", *MINE, "--axis", "mode=call"]
             Reason("still_open", "", launches=4, enough=MOST_LAUNCHES_ASKED + 1, most_saved=0.12),
             ["report", "RUN", "--min-effect", "13%"],
         ),
-        (Reason("still_open", "", launches=4, most_saved=0.9), [*CALLS, "--launches", "8"]),
+        (Reason("still_open", "", launches=4, most_saved=0.9), [*CALLS, "--launches", "8", "--budget", "5m"]),
         (Reason("none_meets_requirements", ""), ["report", "RUN"]),
         (Reason("no_candidate", ""), ["verify", *MINE]),
         (Reason("baseline_failed", ""), ["verify", *MINE]),
         (Reason("baseline_not_measured", ""), ["run", *MINE, "--variant", TODAY, "--baseline", TODAY]),
         (Reason("baseline_too_noisy", "", launches=3), [*CALLS, "--launches", "6"]),
         (Reason("dtype_not_called", ""), ["report", "RUN"]),
-        (
-            Reason("beyond_measured", "", sizes=(5000,)),
-            ["run", *MINE, "--baseline", TODAY, "--axis", "size=1000,5000,10000,100000"],
-        ),
+        (Reason("beyond_measured", "", sizes=(5000,)), ["report", "RUN"]),
         (Reason("failed_beyond", "", sizes=(5000,)), ["verify", *MINE]),
     ],
 )
@@ -123,6 +127,25 @@ def test_every_undecided_answer_comes_with_one_command(results, reason, words):
     if words[0] in ("run", "report"):
         parsed = typer.main.get_command(app.app)
         parsed.commands[words[0]].make_context(words[0], command[2:])
+
+
+@pytest.mark.parametrize("sizes", [[1000, 10000], [1000]])
+def test_sizes_beyond_the_measured_ones_are_measured_where_the_op_has_them(results, sizes):
+    catalogue = Catalogue(ops={"f": structs.replace(UNKNOWN_OP, sizes=sizes)}, variants={})
+    run = SimpleNamespace(own={}, catalogue=catalogue, cases=(), settings=Settings(baseline=TODAY, launches=3))
+    why = Reason("beyond_measured", "", sizes=(5000,))
+    made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=why)
+    command = shlex.split(next_command(made, SimpleNamespace(run=run), [open_run(results)]))
+    measuring = ["run", "f", "--baseline", TODAY, "--axis", "size=1000,5000,10000,100000"]
+    assert command[1:] == (measuring if len(sizes) > 1 else ["report", str(results)])
+
+
+def test_undecided_answers_that_are_not_printed_are_counted(capsys):
+    undecided = decision("f", action="undecided", choice=None)
+    print_undecided(replace(plain(), decisions=(undecided,) * 12), [])
+    *printed, last = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("- ") for line in printed) == MOST_UNDECIDED
+    assert f" {12 - MOST_UNDECIDED} more" in last
 
 
 def test_the_next_command_keeps_dtype_environment_and_quick(results):

@@ -41,6 +41,15 @@ def test_a_comment_has_the_answer_first_and_thirty_lines_at_most(folder: Path) -
     assert lines[-3] == f"and {60 - shown:,} more, in gate.json"
 
 
+def test_a_comment_of_a_busy_machine_has_thirty_lines_at_most_too(tmp_path: Path) -> None:
+    for many in range(7, 14):
+        made = write_revisions(
+            tmp_path / str(many), {}, dict.fromkeys(CASES[:many], 1.2), keys=CASES, noise={"load": 9.0}
+        )
+        lines = report.comment(read_gate(made, 0.03, 0.05)).splitlines()
+        assert len(lines) <= report.MOST_LINES
+
+
 def test_a_short_table_is_whole(tmp_path: Path) -> None:
     lines = report.comment(read_gate(write_revisions(tmp_path, {}, {}), 0.03, 0.05)).splitlines()
     assert lines[0].startswith("### pyopbench: Passed: none of 6 cases is clearly slower by 5%")
