@@ -118,26 +118,28 @@ CALLS = ["run", *MINE, "--axis", "mode=call"]
 )
 def test_every_undecided_answer_comes_with_one_command(results, reason, words):
     """It names the user's own op with its inputs, and has numbers that were measured."""
-    settings = Settings(baseline=TODAY, launches=3, budget_seconds=150.0)
-    catalogue = Catalogue(ops={"f": UNKNOWN_OP}, variants={})
-    run = SimpleNamespace(own={"f": MINE}, catalogue=catalogue, cases=(), settings=settings)
-    made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason)
-    command = shlex.split(next_command(made, SimpleNamespace(run=run), [open_run(results)]))
-    assert command == ["pyopbench", *(str(results) if word == "RUN" else word for word in words)]
+    command = command_after(reason, results)
+    assert command == ["pyopbench", *words]
     if words[0] in ("run", "report"):
         parsed = typer.main.get_command(app.app)
         parsed.commands[words[0]].make_context(words[0], command[2:])
 
 
+def command_after(reason, results, own=MINE, sizes=(), mode="call"):
+    """Return the next command for an op `f`, with RUN for the folder of results."""
+    settings = Settings(baseline=TODAY, launches=3, budget_seconds=150.0)
+    catalogue = Catalogue(ops={"f": structs.replace(UNKNOWN_OP, sizes=list(sizes))}, variants={})
+    run = SimpleNamespace(own={"f": own}, catalogue=catalogue, cases=(), settings=settings)
+    made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason, mode=mode)
+    command = shlex.split(next_command(made, SimpleNamespace(run=run), [open_run(results)]))
+    return ["RUN" if word == str(results) else word for word in command]
+
+
 @pytest.mark.parametrize("sizes", [[1000, 10000], [1000]])
 def test_sizes_beyond_the_measured_ones_are_measured_where_the_op_has_them(results, sizes):
-    catalogue = Catalogue(ops={"f": structs.replace(UNKNOWN_OP, sizes=sizes)}, variants={})
-    run = SimpleNamespace(own={}, catalogue=catalogue, cases=(), settings=Settings(baseline=TODAY, launches=3))
-    why = Reason("beyond_measured", "", sizes=(5000,))
-    made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=why)
-    command = shlex.split(next_command(made, SimpleNamespace(run=run), [open_run(results)]))
     measuring = ["run", "f", "--baseline", TODAY, "--axis", "size=1000,5000,10000,100000"]
-    assert command[1:] == (measuring if len(sizes) > 1 else ["report", str(results)])
+    command = command_after(Reason("beyond_measured", "", sizes=(5000,)), results, ("f",), sizes)
+    assert command[1:] == (measuring if len(sizes) > 1 else ["report", "RUN"])
 
 
 def test_undecided_answers_that_are_not_printed_are_counted(capsys):
@@ -162,12 +164,7 @@ def test_the_next_command_keeps_dtype_environment_and_quick(results):
 
 
 def test_a_callback_that_noise_swallows_in_a_graph_is_measured_by_calls(results):
-    settings = Settings(baseline=TODAY, launches=3)
-    catalogue = Catalogue(ops={}, variants={})
-    run = SimpleNamespace(own={"f": MINE}, catalogue=catalogue, cases=(), settings=settings)
-    reason = Reason("baseline_too_noisy", "", launches=3)
-    made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason, mode="node")
-    command = shlex.split(next_command(made, SimpleNamespace(run=run), [open_run(results)]))
+    command = command_after(Reason("baseline_too_noisy", "", launches=3), results, mode="node")
     assert command == ["pyopbench", "run", *MINE, "--axis", "mode=call", "--baseline", TODAY]
 
 

@@ -84,9 +84,8 @@ def test_a_busy_machine_is_reported_with_the_answer() -> None:
 def test_how_it_was_measured_says_nothing_of_the_cases_outside_of_a_pipeline() -> None:
     """There are none."""
     judgement, _ = pipelines.judged(ALIKE)
-    texts = [one.text for one in about.build(judgement) if isinstance(one, Paragraph)]
-    head = [one.text for one in about.brief(judgement) if isinstance(one, Paragraph)]
-    assert texts == [*head, judgement.machine.text(), judgement.machine.warning_text()]
+    texts = {one.text for one in about.build(judgement) if isinstance(one, Paragraph)}
+    assert len(texts - {judgement.machine.text(), judgement.machine.warning_text()}) == 1, "the run"
 
 
 def rows_in(spec: dict[str, Any]) -> list[dict[str, Any]]:
