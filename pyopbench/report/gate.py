@@ -60,9 +60,7 @@ def findings(gate: Gate) -> list[str]:
         [gate.broken_text(one) for one in gate.unmeasured],
         [f"{label}: {comparison.failing_text(case)}" for label, case in gate.failing]
         + [
-            f"{label}: {one.case} is {one.status}: {one.reason}"
-            for label, one in gate.holes
-            if one.status not in EXPECTED
+            f"{label}: {one.case} {one.status}: {one.reason}" for label, one in gate.holes if one.status not in EXPECTED
         ],
         [
             f"{label}: {body.text()}" if several else body.text()
@@ -132,9 +130,7 @@ def as_json(gate: Gate) -> str:
         "slower": [{"side": label, "case": case.case} for label, case in gate.slower],
         "slower_bodies": [{"side": label, "body": str(body.key)} for label, body in gate.slower_bodies],
         "failing": [{"side": label, "case": case.case, "reason": case.text()} for label, case in gate.failing],
-        "holes": [
-            {"side": label, "case": one.case, "status": one.status, "reason": one.reason} for label, one in gate.holes
-        ],
+        "holes": [{"side": label, **asdict(one)} for label, one in gate.holes],
         "comparisons": {label: _comparison(one, gate) for label, one in gate.comparisons.items()},
         "unmatched": {label: error.in_a_line for label, error in gate.unmatched.items()},
         "control": None if gate.control is None else _comparison(gate.control, gate),

@@ -152,9 +152,10 @@ class Gate:
 
     @property
     def holes(self) -> tuple[tuple[str, Failure], ...]:
-        """The failures of other cases: where the first revision has no number either, no comparison shows them."""
-        compared = {case.case for _, case in self.failing}
-        return tuple((label, failure) for label, failure in self.failures if failure.case not in compared)
+        """The failures of cases without a number in the first revision, which no comparison shows."""
+        measured = {case.case for one in self.comparisons.values() for case in one.cases}
+        measured |= {case.case for _, case in self.failing}
+        return tuple((label, failure) for label, failure in self.failures if failure.case not in measured)
 
     @property
     def wrong(self) -> tuple[tuple[str, Failure], ...]:

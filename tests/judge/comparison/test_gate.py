@@ -113,6 +113,13 @@ def test_a_case_that_fails_in_a_later_revision_fails(tmp_path: Path) -> None:
     assert _failing(gate, "unsupported").exit_code == 0, "what a revision does not have is none of its failures"
 
 
+def test_a_case_that_failed_in_one_launch_alone_is_compared_and_no_hole(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path, {}, {})
+    stored.append(folder, {**stored.group_line(6, [], [stored.failure(CASES[0], "crashed", 6)]), "side": 1})
+    gate = read_gate(folder, 0.03, 0.05)
+    assert (gate.exit_code, len(gate.failures), gate.holes) == (0, 1, ())
+
+
 @pytest.mark.parametrize(("status", "code"), [("crashed", 1), ("unsupported", 3)])
 def test_a_revision_in_which_every_case_crashes_fails_even_if_it_is_the_only_one(
     tmp_path: Path, status: str, code: int
