@@ -167,8 +167,8 @@ MinimumEffect = Annotated[
     typer.Option(
         "--min-effect",
         metavar="SHARE",
-        help="Smallest difference that matters. Default: that of the stored run; "
-        f"for a new one {formatting.percent(MINIMUM_EFFECT)}, or a third of --fail-on if that is less.",
+        help=f"Smallest difference that matters. Default: {formatting.percent(MINIMUM_EFFECT)}, or a third of "
+        "--fail-on if that is less; resume and report use that of the run.",
         rich_help_panel=JUDGING,
         parser=parser("--min-effect", parse_share),
     ),

@@ -180,7 +180,7 @@ def _gains(judgement: Judgement, places: Places) -> Sequence[Block]:
     text = "None is certain to save time."
     if best is not None:
         text = f"The largest certain saving is {saves(best)}: {best.op} for {best.use}, {best.answer.text()}."
-    alt = f"Share of the callback's time that each answer saves, with its 95% interval. {text}"
+    alt = f"Share of the callback's time that each answer or the best variant saves, with its 95% interval. {text}"
     return (Chart(gain_chart(rows, judgement.minimum_effect), alt),)
 
 

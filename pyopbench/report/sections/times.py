@@ -64,7 +64,8 @@ def _guide(judgement: Judgement) -> list[Block]:
         f"within ±{effect} are too small to matter. A verdict is unresolved if its interval, corrected for "
         "all verdicts of the same op and use, crosses that limit."
     )
-    texts = [about_times, about_ratios, *([ABOUT_ERRORS] if judgement.run.checked else [])]
+    has_times = judgement.latencies["mode"].map(is_per_call).any()
+    texts = [*([about_times] if has_times else []), about_ratios, *([ABOUT_ERRORS] if judgement.run.checked else [])]
     return [Paragraph(text) for text in texts]
 
 
