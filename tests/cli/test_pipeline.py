@@ -86,14 +86,12 @@ def test_two_runs_are_compared_arrangement_by_arrangement(call: Call, stored: Pa
     assert {*map(pipelines.id_of, ALL)} <= {*found}
 
 
-@pytest.mark.parametrize("asked", [("--require", "savedmodel"), ("--mix", "mix.csv")])
-def test_what_would_change_no_answer_is_refused(
-    call: Call, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: tuple[str, str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("mix.csv").write_text("size,weight\n1000,1\n", encoding="utf-8")
-    ended = call("report", stored, *asked)
-    assert (ended.code, asked[0] in ended.err) == (2, True)
+def test_what_would_change_no_answer_is_refused(call: Call, stored: Path) -> None:
+    mix = stored.parent / "mix.csv"
+    mix.write_text("size,weight\n1000,1\n", encoding="utf-8")
+    for option, value in (("--require", "savedmodel"), ("--mix", mix)):
+        ended = call("report", stored, option, value)
+        assert (ended.code, option in ended.err) == (2, True)
 
 
 def test_json_holds_the_decision_and_what_was_left_out(call: Call, stored: Path) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,10 +42,6 @@ def finished(call: Call, planned: Callable[..., None], tmp_path: Path, kept: Pat
     if not kept.exists():
         assert run(call, kept).code == 0
     return shutil.copytree(kept, tmp_path / "run")
-
-
-def in_revisions(folder: Path) -> Path:
-    return revision_runs.write_revisions(folder, {}, {})
 
 
 def test_versions_are_measured_by_turns_and_reported_each_and_again(
@@ -111,17 +108,16 @@ def test_the_reports_of_several_sides_are_in_their_folder(call: Call, finished: 
         assert f"  received: {finished} with {option}" in ended.err
 
 
-@pytest.mark.parametrize("of", [lambda folder: pairs.write_versions(folder, "2.16.2", "2.21.0"), in_revisions])
+@pytest.mark.parametrize("write", [(pairs.write_versions, "2.16.2", "2.21.0"), (revision_runs.write_revisions, {}, {})])
 @pytest.mark.parametrize("asked", [(), ("--fail-on", "slower:20%"), ("--fail-on", "never")])
 def test_a_variant_that_is_wrong_on_all_sides_fails_whatever_else_is_asked(
-    call: Call, tmp_path: Path, of: Callable[[Path], Path], asked: tuple[str, ...]
+    call: Call, tmp_path: Path, write: tuple[Any, ...], asked: tuple[str, ...]
 ) -> None:
     wrong = pairs.cases()[-1]
-    folder = stored.fail_everywhere(of(tmp_path / "run"), wrong, "wrong")
+    folder = stored.fail_everywhere(write[0](tmp_path / "run", *write[1:]), wrong, "wrong")
     ended = call("report", folder, *asked)
     assert (ended.code, wrong in ended.out) == (1, True)
-    document = json.loads((folder / "gate.json").read_bytes()) if (folder / "gate.json").exists() else None
-    assert document is None or [(one["case"], one["status"]) for one in document["holes"]] == [(wrong, "wrong")]
+    assert all(wrong in path.read_text(encoding="utf-8") for path in folder.glob("gate.json"))
 
 
 def test_json_of_several_sides_has_what_changed_from_the_first(call: Call, finished: Path) -> None:

@@ -6,11 +6,8 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 import pipelines
-from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, failure, rows
-from pyopbench.judge import pipeline as wording
+from pipelines import ALL, BATCH, POOL, PORT, failure, rows
 from pyopbench.judge.noise import UNKNOWN_STATE, MachineState
 from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep, judge
 from pyopbench.report import write
@@ -28,24 +25,6 @@ def judged(seconds: dict[str, float] | None = None, step: float | None = None, *
 
 def whole(pipeline: PipelineJudgement) -> Any:
     return SimpleNamespace(pipeline=pipeline, machine=UNKNOWN_STATE)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "named"),
-    [
-        ({}, CURRENT),
-        ({PARALLEL.key: 5e-5}, PARALLEL),
-        ({BATCH.key: 1e-5}, BATCH),
-        ({POOL.key: 5e-5}, POOL),
-        ({PORT.key: 1e-5}, PORT),
-    ],
-)
-def test_the_answer_names_the_change_in_one_line(seconds: dict[str, float], named: Any) -> None:
-    found = judged(seconds)
-    words = wording.ACTIONS[named.action]
-    assert found.answer_text() == (words if named is CURRENT else f"{words}: {named.code}")
-    assert found.chosen is not None
-    assert found.chosen.arrangement == named
 
 
 def test_rows_go_from_the_quickest_to_the_slowest_and_mark_what_is_chosen() -> None:
@@ -77,12 +56,10 @@ def test_the_report_has_the_answer_and_its_table() -> None:
 def test_a_busy_machine_is_reported_with_the_answer() -> None:
     busy = MachineState(9.0, None, 2)
     *_, bullets = brief(SimpleNamespace(pipeline=judged(), machine=busy))
-    assert isinstance(bullets, Bullets)
     assert busy.warning_text() in bullets.items
 
 
 def test_how_it_was_measured_says_nothing_of_the_cases_outside_of_a_pipeline() -> None:
-    """There are none."""
     judgement, _ = pipelines.judged(ALIKE)
     texts = {one.text for one in about.build(judgement) if isinstance(one, Paragraph)}
     assert len(texts - {judgement.machine.text(), judgement.machine.warning_text()}) == 1, "the run"
