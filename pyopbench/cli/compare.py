@@ -10,13 +10,14 @@ from rich.markup import escape
 
 from pyopbench.api.results import SidesResult
 from pyopbench.cli.output import err, out, print_failures, print_table, say
-from pyopbench.cli.report import EXPECTED, print_blocks, print_undecided
+from pyopbench.cli.report import print_blocks, print_undecided
 from pyopbench.engine import stored_run
 from pyopbench.judge.comparison import gate as wording
 from pyopbench.judge.comparison.diff import Comparison, notes_of
 from pyopbench.judge.comparison.history import CHANGES_CAPTION, RERUN, History
 from pyopbench.judge.requirements import remarks
 from pyopbench.model import formatting
+from pyopbench.model.case import EXPECTED
 from pyopbench.model.errors import EXIT_WRONG
 from pyopbench.model.files import write_atomically
 from pyopbench.report import comparison

@@ -273,7 +273,14 @@ def _print_examination(examination: Examination) -> None:
     name = machine["cpu"] or "unknown processor"
     say(escape(f"{name}, {cores}{memory}, {machine['os']}, Python {machine['python']}"))
     out.print()
-    rows = [(check.name, check.needed_by, "missing" if check.lack else check.found) for check in examination.checks]
+    rows = [
+        (
+            check.name,
+            check.needed_by,
+            f"{check.found or 'missing'}{', see below' if check.lack and check.found else ''}",
+        )
+        for check in examination.checks
+    ]
     print_table(f"pyopbench {machine['pyopbench']} on this machine", ("what", "needed for", "found"), rows)
     lacks: dict[str, list[str]] = {}
     for check in examination.lacking:

@@ -15,7 +15,7 @@ from pyopbench.judge import judge
 from pyopbench.judge.judge import Judgement
 from pyopbench.judge.requirements import GPU
 from pyopbench.model import formatting
-from pyopbench.model.case import BASELINE, Case, variant_in
+from pyopbench.model.case import BASELINE, EXPECTED, Case, variant_in
 from pyopbench.model.errors import EXIT_WRONG
 from pyopbench.report.sections import Block, Bullets, Paragraph, Table
 from pyopbench.report.sections.answer import MOST_FEW
@@ -35,13 +35,8 @@ MOST_EFFECT_ASKED = 0.25
 
 NOT_TRIED = "A requirement was not tried with every port, so these are not recommended. To try it:"
 
-ELSEWHERE = ("holes", "about")
-"""Sections that a terminal does not show: failures are printed once, and the command was just typed."""
 MOST_UNDECIDED = 5
 """Undecided answers of many whose reason is printed."""
-
-EXPECTED = ("unsupported", "elided")
-"""Failures that are no fault of a variant: they are counted, and not shown one by one."""
 
 
 def print_export(sources: Sequence[Source], options: judge.Judging) -> int:
@@ -136,6 +131,9 @@ def next_command(decision: Decision, judgement: Judgement, sources: Sequence[Sou
             measured = {size for one in decision.ranges for size in (one.low, one.high)}
             every = ",".join(map(str, sorted({*reason.sizes, *measured})))
             words = [*measuring, "--baseline", variant, "--axis", f"size={every}"]
+            # Inputs that were given, and an op of one size, exist at no other: the answer is without the mix.
+            if "--input" in op or len(run.catalogue.op(decision.op).sizes) == 1:
+                words = report
     return shlex.join(words)
 
 
@@ -144,16 +142,16 @@ def _settling(reason: Reason, again: list[str], report: list[str], run: Run) -> 
 
     A difference below what all candidates can save is one that none of them makes.
     """
+    launches = 2 * reason.launches
     if reason.enough is not None and reason.enough <= MOST_LAUNCHES_ASKED:
         launches = max(reason.enough, reason.launches + 1)
-        budget = run.settings.budget_seconds
-        if budget is None or reason.launches < 2:
-            return [*again, "--launches", str(launches)]
-        minutes = math.ceil(budget * launches / reason.launches / 60)
-        return [*again, "--launches", str(launches), "--budget", f"{minutes}m"]
-    if reason.most_saved is not None and reason.most_saved < MOST_EFFECT_ASKED:
+    elif reason.most_saved is not None and reason.most_saved < MOST_EFFECT_ASKED:
         return [*report, "--min-effect", f"{math.floor(reason.most_saved * 100) + 1}%"]
-    return [*again, "--launches", str(2 * reason.launches)]
+    budget = run.settings.budget_seconds
+    if budget is None or reason.launches < 2:
+        return [*again, "--launches", str(launches)]
+    minutes = math.ceil(budget * launches / reason.launches / 60)
+    return [*again, "--launches", str(launches), "--budget", f"{minutes}m"]
 
 
 def _run_options(run: OpenRun) -> list[str]:
@@ -207,6 +205,8 @@ def print_undecided(judgement: Judgement, sources: Sequence[Source]) -> None:
             say(escape(why), mark="- ")
         if command:
             out.print(f"  next: {escape(command)}", soft_wrap=True)
+    if len(undecided) > most:
+        say(f"and {formatting.count(len(undecided) - most, 'more undecided answer')}, in report.html", mark="- ")
 
 
 def print_report(judgement: Judgement, folder: Path, ended: EndedLine | None, sources: Sequence[Source]) -> None:
@@ -215,7 +215,7 @@ def print_report(judgement: Judgement, folder: Path, ended: EndedLine | None, so
     from pyopbench.report.sections import sections
 
     for section in sections():
-        if section.name not in ELSEWHERE:
+        if section.in_terminal:
             print_blocks(section.brief(judgement))
     print_undecided(judgement, sources)
     if retry := retry_commands(judgement, sources):

@@ -101,7 +101,7 @@ def _check_programs() -> Iterator[Check]:
             import_module(module)
     except ImportError as error:
         lack = f"{error}: pip install 'pyopbench[report]'"
-    yield Check("reports, charts", "run, report, history", "needs no browser", lack)
+    yield Check("reports, charts", "run, report, history", "" if lack else "needs no browser", lack)
     try:
         found, lack = metadata.version("distributed"), ""
     except metadata.PackageNotFoundError:
@@ -136,6 +136,6 @@ def _check_machine(governor: str | None) -> Iterator[Check]:
     steady = governor or "not reported by this system"
     yield Check("frequency", "steady times", steady, "" if governor in STEADY_GOVERNORS else lack)
     load, cores = os.getloadavg()[0], len(machine.usable_cores())
-    lack = f"the load is more than {formatting.count(cores, 'core')} can take: stop other programs, or pin the run to "
-    lack += "idle cores: taskset -c 0,1 pyopbench run ..."
+    lack = f"the load of {load:.1f} is more than {formatting.count(cores, 'core')} can take: stop other programs, or "
+    lack += "pin the run to idle cores: taskset -c 0,1 pyopbench run ..."
     yield Check("quiet now", "narrow intervals", f"load {load:.1f}", lack if load > cores else "")

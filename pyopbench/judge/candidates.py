@@ -68,7 +68,7 @@ class SettingComparison:
     contrasts: Contrasts  # differences of what labels cost, in shares of the baseline's time
     planned: tuple[int, ...]  # sizes that were planned or measured for any label, ascending
     failures: Mapping[tuple[str, int], Failure]  # (label, size) -> the first failure
-    # (label, size) -> launches, of what was measured of the baseline without a cost above zero; by size
+    # (label, size) -> launches, of what was measured of the baseline and is too noisy to compare with; by size
     too_noisy: Mapping[tuple[str, int], int] = field(default_factory=dict)
     # (label, size) of costs that are too noisy to be shown (`Estimate.is_too_noisy`)
     unclear: frozenset[tuple[str, int]] = frozenset()
@@ -121,13 +121,13 @@ def comparisons_of(
 
     def compare(setting: Setting) -> SettingComparison:
         here = rows.get(setting, [])
-        # The current callback has the first of its gradients that was measured at any size, with a cost above zero.
+        # The current callback has the first of its gradients whose cost can be compared with at any size.
         order = usual_gradients(run.catalogue, baseline)
         ours = [row for row in here if row.variant == baseline]
-        usual = min(ours, key=lambda row: (not row.seconds > 0, standing(row.gradient, order)), default=None)
+        usual = min(ours, key=lambda row: (not _is_clear(row), standing(row.gradient, order)), default=None)
         ours = [row for row in ours if usual is not None and row.gradient == usual.gradient]
-        seconds = {int(row.size): float(row.seconds) for row in ours if row.seconds > 0}
-        today = {row.case for row in ours if row.seconds > 0}
+        seconds = {int(row.size): float(row.seconds) for row in ours if _is_clear(row)}
+        today = {row.case for row in ours if _is_clear(row)}
         others = [row for row in here if row.case not in today and row.size in seconds]
         variants = {row.label: run.catalogue.variant(row.variant) for row in others}
         ports = frozenset(label for label, facts in variants.items() if (facts.kind or "port") == "port")
@@ -150,9 +150,14 @@ def comparisons_of(
             {
                 (row.label, int(row.size)): int(row.launches)
                 for row in sorted(ours, key=lambda row: row.size)
-                if not row.seconds > 0
+                if not _is_clear(row)
             },
             frozenset((row.label, int(row.size)) for row in here if row.too_noisy),
         )
 
     return tuple(map(compare, settings_of(run)))
+
+
+def _is_clear(row: Any) -> bool:
+    # A launch that finds a cost at or below zero has no ratio to it, and the others would be a choice of the slow ones.
+    return bool(row.seconds > 0 and not row.too_noisy)

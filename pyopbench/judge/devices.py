@@ -138,7 +138,7 @@ class DeviceSummary:
     sizes: tuple[DeviceComparison, ...]  # the comparison at each measured size, ascending
 
     def devices_text(self) -> str:
-        """Return the device at each range of sizes: `cpu at 10–1 k, gpu at 1 M`."""
+        """Return the device at each range of sizes: `cpu at 10 to 1k, gpu at 1M`."""
         ranges = ((device, list(some)) for device, some in groupby(self.sizes, lambda one: one.device))
         return ", ".join(
             f"{device or 'unclear'} at {formatting.size_range(some[0].size, some[-1].size)}" for device, some in ranges

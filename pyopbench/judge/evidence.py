@@ -52,8 +52,9 @@ def _still_open(choice: Choice, border: str) -> Reason:
     """Return which candidates may save more or less than what counts, and how many launches would settle it."""
     gains = sorted(choice.open or choice.gains, key=lambda gain: (-gain.saved, gain.label))
     label, launches, enough = launches_to_settle(choice)
+    gains.sort(key=lambda gain: gain.label != label)  # what decides is named, however many there are
     if launches < 2:
-        settled = "run a second launch: one launch gives no interval"
+        settled = "one launch gives no interval"
     elif enough is None:
         settled = f"{label}: more than {MOST_LAUNCHES:,} launches would be needed to settle it"
     else:
@@ -89,12 +90,11 @@ def launches_to_settle(choice: Choice) -> tuple[str, int, int | None]:
 def gain_text(gain: Gain) -> str:
     """Return what is saved with its interval and launches: `native saves 50% (47% to 52%, 3 launches)`.
 
-    A variant that takes at least twice the time has a multiple of the time instead. One that is known only to a factor
-    of ten has neither.
+    A variant that takes at least twice the time has a multiple of the time instead, and one that is too noisy neither.
     """
     launches = formatting.count(gain.change.n, "launch", "launches")
     low, high, is_known = gain.saved_low, gain.saved_high, not math.isnan(gain.saved_low)
-    if low < -formatting.LARGEST_SHARE:
+    if formatting.is_too_noisy(1 - gain.saved, 1 - low):
         return f"{gain.label} is {formatting.TOO_NOISY} ({launches})"
     if 1 - gain.saved >= formatting.FAR_SLOWER:
         least, most = (formatting.ratio(max(1 - end, 0.0)) for end in (high, low))

@@ -91,10 +91,13 @@ def _open_candidates(compared: Judgement, failed: Collection[str]) -> Iterator[s
     """
     places = compared.latencies.groupby(KEYS, observed=True).indices
     for comparison, made in compared.choices:
+        rows = compared.latencies.iloc[places.get(astuple(comparison.setting), [])]
+        # Where the current callback is too noisy to compare with, more launches may show what it costs.
+        noisy = [size for label, size in comparison.too_noisy if (label, size) not in comparison.failures]
+        yield from rows["case"][rows["size"].isin(noisy) & ~rows["case"].isin(list(failed))].tolist()
         if made is None:
             continue
         choice, mix = made
-        rows = compared.latencies.iloc[places.get(astuple(comparison.setting), [])]
         rows = rows[rows["size"].isin(mix.needed)]
         gone = set(rows["label"][rows["case"].isin(list(failed))])
         labels = open_labels(choice) - gone

@@ -135,9 +135,15 @@ def compare_variants(  # noqa: PLR0913 - as `judge_run`
     be wrong.
 
     Raises:
-        BadInput: the baseline is no variant of the run.
+        BadInput: the baseline is no variant of the run, or it has no decisions that a mix or requirements could change.
     """
     _check(run, baseline)
+    if (mix or requires) and (run.pipeline is not None or run.settings.pairs):
+        raise BadInput(
+            "neither a mix nor requirements can change what this run shows",
+            received="--mix" if mix else f"--require {','.join(requires)}",
+            hint="leave it out, or name the results of pyopbench run",
+        )
     frame = checked_frame(run).astype(dict.fromkeys(("case", *TEXTS_OF_UNIT), "category"))
     rounds = costs.round_costs(frame, estimate.UNIT)
     latencies = latency_table(frame, run.catalogue, rounds, baseline)

@@ -178,7 +178,7 @@ class PipelineJudgement:
                 f"It costs at most {formatting.points(loss)} of the current time per element more than the best."
             )
         if others:
-            found.append(f"About as good, for as much effort or more: {formatting.listing(others)}.")
+            found.append(f"About as good: {formatting.listing(others)}.")
         return (*found, self._step())
 
     def why_text(self) -> str:
@@ -189,7 +189,7 @@ class PipelineJudgement:
         if self.action != "keep" and best is not None:
             times = formatting.ratio_interval(*best.times)
             rate = "as many steps a second" if self.is_hidden is False else "as many elements a second"
-            return f"{times} {rate} as with the current callback. Nothing that takes less work is as good."
+            return f"{times} {rate} as with the current callback."
         if self.is_hidden:
             return "The input is not the bottleneck: it is ready before the step asks for it."
         if best is None:
@@ -259,10 +259,9 @@ def judge(rows: PipelineRows, minimum_effect: float, step: TrainingStep) -> Pipe
 def _is_hidden(current: Throughput, step: TrainingStep) -> bool | None:
     if step.seconds is None:
         return None
-    low, high = (end if math.isfinite(end) else current.seconds for end in (current.low, current.high))
-    if high <= step.seconds_per_element:
+    if current.high <= step.seconds_per_element:
         return True
-    return False if low > step.seconds_per_element else None
+    return False if current.low > step.seconds_per_element else None
 
 
 def step_of(plan: PipelinePlan) -> TrainingStep:

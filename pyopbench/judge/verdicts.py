@@ -9,7 +9,7 @@ together.
 A verdict follows from its corrected probability (Holm); the interval next to it is the plain one of 95%.
 
 **A/A controls** are variants that were measured twice: they show the effect of noise alone, on this machine at this
-hour. They are compared with their originals in shares of the time of the current callback, the unit of every decision.
+hour. What they differ by is in shares of the time of their originals.
 """
 
 from __future__ import annotations

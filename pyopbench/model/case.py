@@ -186,6 +186,8 @@ STATUSES: dict[type[BaseException], Status] = {
     Elided: "elided",
     BaseException: "raised",
 }
+EXPECTED: tuple[Status, ...] = ("unsupported", "elided")
+"""Failures that are no fault of a variant: they are counted, and not shown one by one."""
 
 
 @dataclass(frozen=True)

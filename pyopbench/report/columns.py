@@ -177,7 +177,7 @@ LATENCIES = Facts(
     "RunResult.latencies",
     _columns(
         *_CASE,
-        ("seconds", "s", "per call, in mode `node` per op inside the graph: mean over launches"),
+        ("seconds", "s", "per call, in `node` per op inside the graph, in `threads:N` 1 / calls per second: mean"),
         *_SECONDS_INTERVAL,
         ("launches", "count", "worker processes"),
         ("too_noisy", "bool", "whether it is too noisy for reports to show it as a number"),

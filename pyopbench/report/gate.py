@@ -14,6 +14,7 @@ from pyopbench.judge.comparison import gate as wording
 from pyopbench.judge.comparison.diff import Comparison, badness
 from pyopbench.judge.comparison.gate import Gate
 from pyopbench.model import formatting
+from pyopbench.model.case import EXPECTED
 from pyopbench.model.files import write_atomically
 from pyopbench.model.formatting import printable
 from pyopbench.report import comparison
@@ -36,7 +37,7 @@ def write(gate: Gate, folder: Path) -> None:
 
 
 def comment(gate: Gate) -> str:
-    """Return Markdown for a comment: the answer first, at most `MOST_LINES` lines, all cases in a folded table."""
+    """Return Markdown for a comment: the answer first, at most `MOST_LINES` lines, the worst cases folded."""
     others = formatting.listing([one.label for one in gate.others])
     lines = [
         f"### pyopbench: {escape(gate.answer_text())}",
@@ -57,7 +58,10 @@ def findings(gate: Gate) -> list[str]:
     kinds = (
         [wording.difference_text(label, one) for label, one in gate.differences],
         [gate.broken_text(one) for one in gate.unmeasured],
-        [f"{label}: {comparison.failing_text(case)}" for label, case in gate.failing],
+        [f"{label}: {comparison.failing_text(case)}" for label, case in gate.failing]
+        + [
+            f"{label}: {one.case} {one.status}: {one.reason}" for label, one in gate.holes if one.status not in EXPECTED
+        ],
         [
             f"{label}: {body.text()}" if several else body.text()
             for label, found in gate.comparisons.items()
@@ -82,7 +86,9 @@ def _with_table(gate: Gate, lines: list[str]) -> list[str]:
     head = ["", f"<details><summary>{formatting.count(len(rows), 'case')}</summary>", ""]
     tail = ["", "</details>"]
     room = MOST_LINES - len(lines) - len(head) - len(table(COLUMNS, ())) - len(tail)
-    shown = rows if len(rows) <= room else rows[: max(room - 2, 1)]
+    if room < min(len(rows), 3):  # a row, and how many more there are
+        return lines
+    shown = rows if len(rows) <= room else rows[: room - 2]
     if len(shown) < len(rows):
         tail = ["", f"and {len(rows) - len(shown):,} more, in {DOCUMENT}", *tail]
     return [*lines, *head, *table(COLUMNS, shown), *tail]
@@ -124,6 +130,7 @@ def as_json(gate: Gate) -> str:
         "slower": [{"side": label, "case": case.case} for label, case in gate.slower],
         "slower_bodies": [{"side": label, "body": str(body.key)} for label, body in gate.slower_bodies],
         "failing": [{"side": label, "case": case.case, "reason": case.text()} for label, case in gate.failing],
+        "holes": [{"side": label, **asdict(one)} for label, one in gate.holes],
         "comparisons": {label: _comparison(one, gate) for label, one in gate.comparisons.items()},
         "unmatched": {label: error.in_a_line for label, error in gate.unmatched.items()},
         "control": None if gate.control is None else _comparison(gate.control, gate),

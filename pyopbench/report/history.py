@@ -9,6 +9,7 @@ from typing import Any
 
 from pyopbench.judge.comparison.history import CHANGES_CAPTION, RERUN, FoundChange, History, Series
 from pyopbench.model import formatting
+from pyopbench.model.case import Case
 from pyopbench.model.formatting import printable
 from pyopbench.report import page
 from pyopbench.report.charts.history import series_chart
@@ -30,10 +31,15 @@ MOST_CHARTS = 40
 def row_of(history: History, change: FoundChange) -> tuple[str, ...]:
     """Return the cells of `COLUMNS` for a change."""
     return (
-        formatting.shorten(history.series[change.number].name, LONGEST_NAME),
+        formatting.shorten(history.series[change.number].name, LONGEST_NAME) + _relative(history, change),
         change.text(),
         change.place_text(),
     )
+
+
+def _relative(history: History, change: FoundChange) -> str:
+    anchor = history.series[change.number].anchor
+    return f", relative to {Case.from_id(anchor).variant}" if anchor else ""
 
 
 def short_rows(history: History, most: int) -> tuple[str, list[tuple[str, ...]]]:
@@ -45,7 +51,7 @@ def short_rows(history: History, most: int) -> tuple[str, list[tuple[str, ...]]]
     """
     cases = [one.name for one in history.series]
     names = short_names(cases)
-    rows = [(names[one.number], *row_of(history, one)[1:]) for one in history.changes[:most]]
+    rows = [(names[one.number] + _relative(history, one), *row_of(history, one)[1:]) for one in history.changes[:most]]
     return shared_parts(cases), rows
 
 

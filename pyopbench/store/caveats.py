@@ -15,30 +15,31 @@ from pyopbench.store.types import GroupLine
 
 @dataclass(frozen=True)
 class Caveat:
-    """A kind, for programs, and the sentence that says it."""
+    """A sentence that a reader needs before the numbers."""
 
-    kind: str
+    kind: str  # what it is about, for programs
     sentence: str
+    heading: str = ""  # keeps what is grave from being overlooked; "" for what is not
 
     def text(self) -> str:
-        """Return the sentence."""
-        return self.sentence
+        """Return the sentence with its heading."""
+        return f"{self.heading}: {self.sentence}" if self.heading else self.sentence
 
 
-NO_VERDICTS = "One launch gives no interval, so there are no verdicts and no decisions."
+UNDECIDED = "One launch gives no interval, so every answer is undecided."
 MEANWHILE = "so every ratio includes how the machine changed in between."
 LIMITATIONS = {
     "asv": (
         Caveat(
             "one_launch",
             "asv does not record which process a sample is from, so all samples of a benchmark count as one launch. "
-            f"{NO_VERDICTS}",
+            f"{UNDECIDED}",
         ),
         Caveat("not_interleaved", f"asv times one combination after another, in separate processes, {MEANWHILE}"),
         Caveat("versions_unknown", "Installed versions are known only where asv's matrix names them."),
     ),
     "pytest-benchmark": (
-        Caveat("one_launch", f"pytest-benchmark times everything in one process, which is one launch. {NO_VERDICTS}"),
+        Caveat("one_launch", f"pytest-benchmark times everything in one process, which is one launch. {UNDECIDED}"),
         Caveat("not_interleaved", f"pytest-benchmark times one benchmark after another, {MEANWHILE}"),
     ),
 }

@@ -285,7 +285,6 @@ def _run(path: Path, tool: str, benchmarks: Sequence[Benchmark], *, bare: bool, 
         settings=_settings(timed),
         catalogue=_catalogue(cases),
         cases=tuple(dict.fromkeys(case.id for case in cases)),
-        launches=(),
         frame=frame,
         tool=tool,
         others=others,
@@ -304,13 +303,12 @@ def _frame(tool: str, facts: Mapping[str, Any], benchmarks: Sequence[Benchmark],
     for one in benchmarks:
         if (one.case is not None) == is_case:
             parts, group = (none, one.name) if one.case is None else (one.case.parts, one.case.group)
-            head = (group, one.key, one.calls, *parts)
-            rows += [(*head, order, seconds * one.calls) for order, seconds in enumerate(one.seconds)]
+            rows += [(group, one.key, one.calls, *parts, seconds * one.calls) for seconds in one.seconds]
     if not rows:
         return no_rows(COLUMNS)
-    frame = pd.DataFrame(rows, columns=["group", "case", "calls", *CASE_COLUMNS, "order", "seconds"])
-    fixed = {"tool": tool, "run": facts["name"], "tf": facts["environment"]["tensorflow"]}
-    return frame.assign(**fixed, launch=0, sweep=0, round=0, copies=1).reindex(columns=list(COLUMNS))
+    frame = pd.DataFrame(rows, columns=["group", "case", "calls", *CASE_COLUMNS, "seconds"])
+    fixed = {"tool": tool, "run": facts["name"], "launch": 0, "sweep": 0, "round": 0, "copies": 1}
+    return frame.assign(**fixed).reindex(columns=list(COLUMNS))
 
 
 def _catalogue(cases: Iterable[Case]) -> Catalogue:

@@ -14,7 +14,6 @@ from pyopbench.model.case import Case, Failure
 from pyopbench.store.caveats import Caveat
 from pyopbench.store.types import (
     Catalogue,
-    LaunchLine,
     PipelinePlan,
     PortLine,
     RequirementLine,
@@ -23,13 +22,13 @@ from pyopbench.store.types import (
 
 CASE_COLUMNS = ("op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement")
 COLUMNS = (
-    "tool", "run", "launch", "group", "case", *CASE_COLUMNS, "tf",
-    "sweep", "round", "order", "calls", "seconds", "copies", "floor_seconds",
+    "tool", "run", "launch", "group", "case", *CASE_COLUMNS,
+    "sweep", "round", "calls", "seconds", "copies", "floor_seconds",
 )  # fmt: skip
 
 NOISE_COLUMNS = ("run", "launch", "wall_seconds", "steal_seconds", "load")
 
-WAIT_COLUMNS = ("run", "launch", "case", "calls", "p50", "p95", "p99")
+WAIT_COLUMNS = ("run", "launch", "case", "p50", "p95", "p99")
 
 
 @cache  # a history has thousands of runs
@@ -44,12 +43,10 @@ class Costs:
 
     Attributes:
         cases: ids of the planned cases.
-        failures: of these cases.
         frame: one row for each timed block of these cases, as `Run.frame`.
     """
 
     cases: tuple[str, ...] = ()
-    failures: tuple[Failure, ...] = ()
     frame: pd.DataFrame = field(default_factory=lambda: no_rows(COLUMNS))
 
 
@@ -83,13 +80,12 @@ class Run:
         settings, environment, catalogue: as in `run.json`.
         cases: ids of the planned cases.
         failures: skips of the plan and failures of launches, in the order of the files.
-        launches: the launch lines, in order.
         frame: one row for each timed block, with `COLUMNS`; sweep is how often the launch had sampled the group before
             (0 for other tools), seconds are of the whole block, copies is how many of the op a call runs (1 in every
             mode but `node`), floor_seconds what a call of the empty function took in the same round (0 for a body
             alone; nan in every mode but `node`, and where it was not timed).
         warnings: what a reader should know about the files, each with its sentence.
-        costs: what explains the callbacks; it is in none of `cases`, `failures` and `frame`.
+        costs: what explains the callbacks; it is in neither `cases` nor `frame`.
         noise: one row for each pass of a group of a launch for which it was recorded, with `NOISE_COLUMNS`; nan if
             unknown.
         tool: what measured it: `pyopbench`, `asv` or `pytest-benchmark`; ratios are never formed across tools.
@@ -98,8 +94,8 @@ class Run:
         cannot: what results of this tool cannot support; nothing for runs of pyopbench.
         checked: id of a case -> by how much it was off its reference in the first launch, by `values`, `gradient` and
             `finite_difference`, as `checks.Checked`.
-        waits: one row for each launch of a case that several threads call, with `WAIT_COLUMNS`: how many calls they
-            made, and quantiles of the seconds that one took; nan is not known.
+        waits: one row for each launch of a case that several threads call, with `WAIT_COLUMNS`: quantiles of the
+            seconds that a call took; nan is not known.
         pipeline: cases of an op in an input pipeline; they are in none of `cases`, `failures` and `frame`. None in a
             run without.
         requirements: what was tried for `--require`.
@@ -115,7 +111,6 @@ class Run:
     catalogue: Catalogue
     cases: tuple[str, ...]
     failures: tuple[Failure, ...]
-    launches: tuple[LaunchLine, ...]
     frame: pd.DataFrame
     warnings: tuple[Caveat, ...] = ()
     costs: Costs = Costs()

@@ -22,7 +22,6 @@ from pyopbench.store.types import (
     AnyLine,
     Catalogue,
     GroupLine,
-    LaunchLine,
     Line,
     PipelinePlan,
     PortLine,
@@ -50,7 +49,6 @@ def run_of(side: OpenSide) -> Run:
     plan, planned, lines = side.plan, side.side, side.lines
     groups = _of_kind(lines, GroupLine)
     prepared = _of_kind(lines, PreparedLine)
-    launches = _of_kind(lines, LaunchLine)
     failures = [failure for line in lines if isinstance(line, FAILING) for failure in line.failures]
     whole = Run(
         name=plan.run,
@@ -61,7 +59,6 @@ def run_of(side: OpenSide) -> Run:
         catalogue=planned.catalogue,
         cases=tuple(planned.cases),
         failures=(*planned.skips, *failures),
-        launches=launches,
         frame=_frame(plan.run, planned, groups),
         warnings=(*_torn(side), *gpu_warnings(groups)),
         noise=_noise(plan.run, groups),
@@ -149,13 +146,11 @@ def _apart(run: Run) -> Run:
     beside = run.frame["variant"].isin(list(parts))
     costs = Costs(
         tuple(case for case in run.cases if explains(case)),
-        tuple(failure for failure in run.failures if explains(failure.case)),
         run.frame[beside].reset_index(drop=True),
     )
     return replace(
         run,
         cases=tuple(case for case in run.cases if not explains(case)),
-        failures=tuple(failure for failure in run.failures if not explains(failure.case)),
         frame=run.frame[~beside].reset_index(drop=True),
         costs=costs,
     )
@@ -184,7 +179,6 @@ def _frame(run: str, side: Side, groups: Sequence[GroupLine]) -> pd.DataFrame:
 
     A row at a time, of which there may be millions, takes several times as long, and gigabytes.
     """
-    version = side.environment["tensorflow"]
     parts: dict[str, tuple[str | int, ...]] = {}
     shared: list[tuple[Any, ...]] = []
     blocks: list[Sequence[float]] = []
@@ -193,7 +187,7 @@ def _frame(run: str, side: Side, groups: Sequence[GroupLine]) -> pd.DataFrame:
         for key, samples in line.samples.items():
             if key not in parts:
                 parts[key] = Case.from_id(key).parts
-            head = ("pyopbench", run, line.launch, line.group, key, *parts[key], version)
+            head = ("pyopbench", run, line.launch, line.group, key, *parts[key])
             shared.append((*head, line.sweep))
             blocks += samples
             counts.append(len(samples))

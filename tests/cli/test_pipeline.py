@@ -86,6 +86,14 @@ def test_two_runs_are_compared_arrangement_by_arrangement(call: Call, stored: Pa
     assert {*map(pipelines.id_of, ALL)} <= {*found}
 
 
+def test_what_would_change_no_answer_is_refused(call: Call, stored: Path) -> None:
+    mix = stored.parent / "mix.csv"
+    mix.write_text("size,weight\n1000,1\n", encoding="utf-8")
+    for option, value in (("--require", "savedmodel"), ("--mix", mix)):
+        ended = call("report", stored, option, value)
+        assert (ended.code, option in ended.err) == (2, True)
+
+
 def test_json_holds_the_decision_and_what_was_left_out(call: Call, stored: Path) -> None:
     found: dict[str, Any] = json.loads(call("report", stored, "--json").out)
     assert (found["action"], found["arrangement"], found["code"]) == ("batch", BATCH.key, BATCH.code)

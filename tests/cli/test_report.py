@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,9 +14,9 @@ from msgspec import structs
 from typer.testing import CliRunner
 
 from commands import noisy_results
-from judgements import decision
+from judgements import decision, plain
 from pyopbench.cli import app
-from pyopbench.cli.report import MOST_LAUNCHES_ASKED, next_command, retry_commands
+from pyopbench.cli import report as printing
 from pyopbench.judge.decision import Reason, Unknown
 from pyopbench.model.case import BASELINE as TODAY
 from pyopbench.model.errors import BadInput
@@ -66,7 +67,7 @@ def test_an_own_op_is_tried_with_its_inputs(results):
     own = {"f": ("a.py:f", "--input", "np.ones(3)", "--seed-with", "random.seed({seed})")}
     decisions = [SimpleNamespace(op=op, unknown=[Unknown("xla", ("traced",))]) for op in ("sinh", "f")]
     judgement = SimpleNamespace(decisions=decisions, run=SimpleNamespace(own=own), requires=("savedmodel", "xla"))
-    assert [shlex.split(one) for one in retry_commands(judgement, [open_run(results)])] == [
+    assert [shlex.split(one) for one in printing.retry_commands(judgement, [open_run(results)])] == [
         ["pyopbench", "run", "sinh", "--require", "savedmodel,xla"],
         ["pyopbench", "run", *own["f"], "--require", "savedmodel,xla"],
     ]
@@ -81,34 +82,51 @@ CALLS = ["run", *MINE, "--axis", "mode=call"]
         (Reason("still_open", "", launches=1, enough=2), [*CALLS, "--launches", "2"]),
         (Reason("still_open", "", launches=4, enough=9), [*CALLS, "--launches", "9", "--budget", "6m"]),
         (
-            Reason("still_open", "", launches=4, enough=MOST_LAUNCHES_ASKED + 1, most_saved=0.12),
+            Reason("still_open", "", launches=4, enough=printing.MOST_LAUNCHES_ASKED + 1, most_saved=0.12),
             ["report", "RUN", "--min-effect", "13%"],
         ),
-        (Reason("still_open", "", launches=4, most_saved=0.9), [*CALLS, "--launches", "8"]),
+        (Reason("still_open", "", launches=4, most_saved=0.9), [*CALLS, "--launches", "8", "--budget", "5m"]),
         (Reason("none_meets_requirements", ""), ["report", "RUN"]),
         (Reason("no_candidate", ""), ["verify", *MINE]),
         (Reason("baseline_failed", ""), ["verify", *MINE]),
         (Reason("baseline_not_measured", ""), ["run", *MINE, "--variant", TODAY, "--baseline", TODAY]),
         (Reason("baseline_too_noisy", "", launches=3), [*CALLS, "--launches", "6"]),
         (Reason("dtype_not_called", ""), ["report", "RUN"]),
-        (
-            Reason("beyond_measured", "", sizes=(5000,)),
-            ["run", *MINE, "--baseline", TODAY, "--axis", "size=1000,5000,10000,100000"],
-        ),
+        (Reason("beyond_measured", "", sizes=(5000,)), ["report", "RUN"]),
         (Reason("failed_beyond", "", sizes=(5000,)), ["verify", *MINE]),
     ],
 )
 def test_every_undecided_answer_comes_with_one_command(results, reason, words):
     """It names the user's own op with its inputs, and has numbers that were measured."""
-    settings = Settings(baseline=TODAY, launches=3, budget_seconds=150.0)
-    catalogue = Catalogue(ops={"f": UNKNOWN_OP}, variants={})
-    run = SimpleNamespace(own={"f": MINE}, catalogue=catalogue, cases=(), settings=settings)
-    made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason)
-    command = shlex.split(next_command(made, SimpleNamespace(run=run), [open_run(results)]))
-    assert command == ["pyopbench", *(str(results) if word == "RUN" else word for word in words)]
+    command = command_after(reason, results)
+    assert command == ["pyopbench", *words]
     if words[0] in ("run", "report"):
         parsed = typer.main.get_command(app.app)
         parsed.commands[words[0]].make_context(words[0], command[2:])
+
+
+def command_after(reason, results, own=MINE, sizes=(), mode="call"):
+    """Return the next command for an op `f`, with RUN for the folder of results."""
+    settings = Settings(baseline=TODAY, launches=3, budget_seconds=150.0)
+    catalogue = Catalogue(ops={"f": structs.replace(UNKNOWN_OP, sizes=list(sizes))}, variants={})
+    run = SimpleNamespace(own={"f": own}, catalogue=catalogue, cases=(), settings=settings)
+    made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason, mode=mode)
+    command = shlex.split(printing.next_command(made, SimpleNamespace(run=run), [open_run(results)]))
+    return ["RUN" if word == str(results) else word for word in command]
+
+
+@pytest.mark.parametrize("sizes", [[1000, 10000], [1000]])
+def test_sizes_beyond_the_measured_ones_are_measured_where_the_op_has_them(results, sizes):
+    measuring = ["run", "f", "--baseline", TODAY, "--axis", "size=1000,5000,10000,100000"]
+    command = command_after(Reason("beyond_measured", "", sizes=(5000,)), results, ("f",), sizes)
+    assert command[1:] == (measuring if len(sizes) > 1 else ["report", "RUN"])
+
+
+def test_undecided_answers_that_are_not_printed_are_counted(capsys):
+    undecided = decision("f", action="undecided", choice=None)
+    printing.print_undecided(replace(plain(), decisions=(undecided,) * 12), [])
+    *printed, last = capsys.readouterr().out.splitlines()
+    assert f" {12 - len(printed)} more" in last
 
 
 def test_the_next_command_keeps_dtype_environment_and_quick(results):
@@ -119,18 +137,13 @@ def test_the_next_command_keeps_dtype_environment_and_quick(results):
     why = Reason("still_open", "", launches=1, enough=2)
     made = decision("sinh", action="undecided", choice=None, baseline=TODAY, dtype="float64", reason=why)
     judgement = SimpleNamespace(run=SimpleNamespace(own={}, cases=(), settings=settings))
-    command = shlex.split(next_command(made, judgement, [run]))
+    command = shlex.split(printing.next_command(made, judgement, [run]))
     where = ["--quick", "--tf", "2.16.2", "--with", "numpy==1.26.4"]
     assert command[:10] == ["pyopbench", "run", "sinh", *where, "--axis", "dtype=float64"]
 
 
 def test_a_callback_that_noise_swallows_in_a_graph_is_measured_by_calls(results):
-    settings = Settings(baseline=TODAY, launches=3)
-    catalogue = Catalogue(ops={}, variants={})
-    run = SimpleNamespace(own={"f": MINE}, catalogue=catalogue, cases=(), settings=settings)
-    reason = Reason("baseline_too_noisy", "", launches=3)
-    made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason, mode="node")
-    command = shlex.split(next_command(made, SimpleNamespace(run=run), [open_run(results)]))
+    command = command_after(Reason("baseline_too_noisy", "", launches=3), results, mode="node")
     assert command == ["pyopbench", "run", *MINE, "--axis", "mode=call", "--baseline", TODAY]
 
 

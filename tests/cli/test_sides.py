@@ -8,9 +8,12 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import pairs
+import revision_runs
 import stored
 from commands import REPORT, Call, Ended, groups
 from pyopbench.engine import environments, stored_run
@@ -96,6 +99,18 @@ def test_the_reports_of_several_sides_are_in_their_folder(call: Call, finished: 
         ended = call("report", finished, option, "bmf")
         assert ended.code == 2
         assert f"  received: {finished} with {option}" in ended.err
+
+
+@pytest.mark.parametrize("write", [(pairs.write_versions, "2.16.2", "2.21.0"), (revision_runs.write_revisions, {}, {})])
+@pytest.mark.parametrize("asked", [(), ("--fail-on", "slower:20%"), ("--fail-on", "never")])
+def test_a_variant_that_is_wrong_on_all_sides_fails_whatever_else_is_asked(
+    call: Call, tmp_path: Path, write: tuple[Any, ...], asked: tuple[str, ...]
+) -> None:
+    wrong = pairs.cases()[-1]
+    folder = stored.fail_everywhere(write[0](tmp_path / "run", *write[1:]), wrong, "wrong")
+    ended = call("report", folder, *asked)
+    assert (ended.code, wrong in ended.out) == (1, True)
+    assert all(wrong in path.read_text(encoding="utf-8") for path in folder.glob("gate.json"))
 
 
 def test_json_of_several_sides_has_what_changed_from_the_first(call: Call, finished: Path) -> None:

@@ -115,9 +115,10 @@ def test_what_the_machine_lacks_is_missing(changes: dict[str, Any], name: str, m
     assert lacking() == {name}
 
 
-def test_a_busy_machine_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_machine_is_found(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor.os, "getloadavg", lambda: (2.5, 0.0, 0.0))
     assert lacking() == {"quiet now"}
+    assert ["2.5" in line for line in call("doctor").out.splitlines() if "quiet now" in line] == [True, True]
 
 
 def test_the_command_ends_with_0_whatever_is_missing(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ import pandas as pd
 
 from pyopbench.model.case import NO_GRADIENT, Case, Failure
 from pyopbench.store.measured_run import COLUMNS, NOISE_COLUMNS, WAIT_COLUMNS, Costs, no_rows
-from pyopbench.store.types import Catalogue, LaunchLine, OpFacts, Settings, VariantFacts
+from pyopbench.store.types import Catalogue, OpFacts, Settings, VariantFacts
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Curve: TypeAlias = float | Mapping[int, float] | Callable[[Floats], Floats]
@@ -183,16 +183,12 @@ class Bench:
             tool="pyopbench",
             run=self.run_name,
             launch=launch + self.first_launch,
-            tf="2.21.0",
             sweep=0,
             round=rounds,
-            order=index % 7,
             calls=calls,
             seconds=seconds.ravel() * calls,
             copies=1,
             floor_seconds=math.nan,
-            timer_seconds=4e-8,
-            timer_error_seconds=1e-9,
         )
         return rows.reset_index(drop=True)[list(COLUMNS)]
 
@@ -221,7 +217,6 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         catalogue=Catalogue(ops=_ops(ids, failures), variants=VARIANTS),
         cases=tuple(ids),
         failures=(*timeouts, *failures),
-        launches=tuple(_launch(launch) for launch in range(max((b.launches for b in benches), default=0))),
         frame=pd.concat([bench.frame() for bench in benches], ignore_index=True) if benches else _no_rows(),
         warnings=(),
         costs=Costs(),
@@ -267,11 +262,6 @@ def _ops(ids: Sequence[str], failures: Sequence[Failure]) -> dict[str, OpFacts]:
             size_unit="elements",
         )
     return ops
-
-
-def _launch(number: int) -> LaunchLine:
-    versions = {name: ENVIRONMENT[name] for name in ("tensorflow", "numpy", "cpu")}
-    return LaunchLine(launch=number, environment={"pid": 100 + number, **versions})
 
 
 def _at(curve: Curve, sizes: Sequence[int]) -> list[float]:

@@ -18,7 +18,7 @@ from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.report.write import render
 from pyopbench.store.caveats import Caveat
-from pyopbench.store.types import UNKNOWN_OP, LaunchLine, PortLine
+from pyopbench.store.types import UNKNOWN_OP, PortLine
 
 DIRECTIONS = ("forward", "backward", "forward_backward")
 SCRIPT = "<script>alert(1)<\\script><img src=x onerror=alert(1)>"
@@ -90,7 +90,6 @@ def hostile() -> Judgement:
             *(Failure("sinh/native/none/forward/call/float32/1000/cpu", "raised", text, 0) for text in HOSTILE),
         ),
         "warnings": tuple(Caveat("unfinished_line", text) for text in HOSTILE),
-        "launches": (LaunchLine(launch=0, environment={"seed": CLOSING}), *run.launches),
         "ports": (PortLine(launch=0, op="sinh", variant="traced", dtype="float32", text=CLOSING, function=MARKUP),),
     }
     return replace(

@@ -178,6 +178,17 @@ def replace_lines(folder: Path, number: int, lines: Sequence[dict[str, Any]] = (
     append(folder, *others, *({**line, "side": number} for line in lines))
 
 
+def fail_everywhere(folder: Path, key: str, status: str) -> Path:
+    """Replace what is stored of a case by a failure, on all sides; return the folder."""
+    lines = read_lines(folder)
+    (folder / SAMPLES_FILE).write_bytes(b"")
+    for line in lines:
+        if line.get("samples", {}).pop(key, None):
+            line["failures"] = [failure(key, status, line["launch"])]
+    append(folder, *lines)
+    return folder
+
+
 def append(folder: Path, *lines: dict[str, Any]) -> None:
     """Append lines to samples as a run does, whatever they hold."""
     with (folder / SAMPLES_FILE).open("ab") as stream:

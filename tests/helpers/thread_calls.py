@@ -59,9 +59,7 @@ def run(
     found = {key: Case.from_id(key) for key in made.cases}
     seconds = {key: (one.threads or 1) / rates[one.variant][one.threads or 1] for key, one in found.items()}
     rows = [
-        (made.name, launch, key, 5000, each, 2 * each, None)
-        for key, each in seconds.items()
-        for launch in range(launches)
+        (made.name, launch, key, each, 2 * each, None) for key, each in seconds.items() for launch in range(launches)
     ]
     waits = pd.DataFrame(rows, columns=list(WAIT_COLUMNS)).astype(dict.fromkeys(WAIT_COLUMNS[3:], "float64"))
     return SimpleNamespace(**{**vars(made), "frame": frame, "waits": waits})

@@ -68,6 +68,11 @@ def test_undecided_watches_the_soonest_of_those_above_and_the_last_of_those_belo
     assert watched(below, nearer) == "nearer"
 
 
+def test_of_many_that_are_open_the_one_that_decides_is_named() -> None:
+    found = reason(*(at_ten(f"port{n}", 0.1 + n / 50, 0.9 + n / 50) for n in range(5)), at_ten("last", 0.88, 0.95))
+    assert all("last" in text.partition(":")[0] for text in (found.sentence, found.brief))
+
+
 def test_one_launch_asks_for_another() -> None:
     choice = choose_over(even_mix((10,)), ("native", {10: [0.4]}, 1.0))
     assert launches_to_settle(choice) == ("native", 1, 2)
@@ -139,7 +144,8 @@ def test_no_candidates() -> None:
         ((-6.0, -5.0, -4.0), ["6.00×", "5.00×", "7.00×"], "%"),
         ((math.nan, -50.0, math.nan), ["51.0×"], "%"),
         ((-0.7, -0.5, -0.3), ["−50%", "−70%", "−30%"], "×"),
-        ((-1.5, 0.2, 0.9), ["20%", "−150%", "90%"], "×"),
+        ((-0.5, 0.2, 0.6), ["20%", "−50%", "60%"], "×"),
+        ((-1.5, 0.2, 0.9), [formatting.TOO_NOISY], "%"),
     ],
 )
 def test_a_gain_that_is_far_below_nothing_is_a_multiple_of_the_time_or_noise(

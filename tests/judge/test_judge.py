@@ -18,6 +18,7 @@ from judgements import with_noise_for_today
 from pyopbench.judge import judge
 from pyopbench.judge.candidates import TOO_NOISY
 from pyopbench.judge.decision import Answer, Decision
+from pyopbench.judge.interim_analysis import interim_analysis_of
 from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import BadInput
@@ -256,15 +257,17 @@ def test_a_mix_by_dtype_weighs_each_dtype_by_its_own_calls() -> None:
     assert {one.dtype: one.saved for one in found} == pytest.approx({"float32": 0.9, "float64": 0.5})
 
 
-def test_a_callback_whose_cost_is_noise_was_measured_and_is_too_noisy():
+@pytest.mark.parametrize("launches", [(-486e-6, 459.6e-6), (-2e-4, 6e-4)])
+def test_a_callback_whose_cost_is_noise_was_measured_and_is_too_noisy(launches):
     """It was called "not measured", above a table that had -13.2 us for it."""
-    judged = with_noise_for_today()
+    judged = with_noise_for_today(launches)
     (made,) = judged.decisions
     assert made.action == "undecided"
     assert (made.reason.kind, made.reason.launches) == ("baseline_too_noisy", 2)
     noisy = judged.latencies.set_index("variant")["too_noisy"]
     assert noisy[TODAY]
     assert not noisy["native"]
+    assert interim_analysis_of(judged, 2, 8).open == set(judged.latencies["case"]), "more launches may be clear"
 
 
 def test_at_sizes_where_the_cost_of_the_callback_is_noise_that_is_said():

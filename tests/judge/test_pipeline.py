@@ -78,10 +78,11 @@ def test_an_input_about_as_long_as_the_step_is_neither_hidden_nor_not() -> None:
     assert found.is_hidden is None
 
 
-def test_one_launch_decides_nothing() -> None:
+@pytest.mark.parametrize("step", [NO_STEP, TrainingStep(32, 1e-6), TrainingStep(32, 10.0)])
+def test_one_launch_decides_nothing(step: TrainingStep) -> None:
     stored = rows({**ALIKE, BATCH.key: 1e-5})
-    found = judge(replace(stored, frame=stored.frame[stored.frame["launch"] == 0]), EFFECT, NO_STEP)
-    assert found.action == "undecided"
+    found = judge(replace(stored, frame=stored.frame[stored.frame["launch"] == 0]), EFFECT, step)
+    assert (found.action, found.is_hidden) == ("undecided", None)
     assert len(found.throughputs) == len(ALIKE)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 
+import thread_calls
 from frames import Bench
 from judgements import decision, plain
 from pyopbench.judge import judge
@@ -12,7 +14,7 @@ from pyopbench.judge.decision import TWO_SCOPES, standing_text
 from pyopbench.judge.latencies import without_number_text
 from pyopbench.model import formatting
 from pyopbench.model.formatting import MISSING
-from pyopbench.report.sections import Bullets, Table
+from pyopbench.report.sections import Bullets, Chart, Table, about, times
 from pyopbench.report.sections import answer as section
 
 
@@ -73,6 +75,27 @@ def test_many_decisions_have_a_row_for_each_op_and_a_note_for_all():
     assert rows[-1] == ("op_0", "float64", undecided.answer.text(), MISSING, MISSING, MISSING)
     assert standing_text(judged.decisions) == "Of 25 answers, 1 is undecided and 25 differ by size"
     assert standing_text(judged.decisions) in notes_of(judged)
+
+
+def test_of_several_threads_no_time_of_a_call_is_shown_but_by_their_own_section():
+    judged = judge.judge_run(thread_calls.run({"py_function_numpy": {8: 1000}, "native": {8: 8000}}))
+    (row,) = answers_of(judged)[1]
+    assert row[-1] == MISSING != row[-2]
+    assert not [one for one in times.build(judged) if isinstance(one, Chart)]
+
+
+def test_a_cost_that_is_not_above_zero_is_not_the_fastest_in_words_either():
+    judged = plain()
+    below = judged.latencies.mask(judged.latencies["label"] == "native", judged.latencies.assign(seconds=-14.9e-9))
+    charts = [one for one in times.build(dataclasses.replace(judged, latencies=below)) if isinstance(one, Chart)]
+    assert ["14.9" in one.alt for one in charts] == [False] * 3
+
+
+def test_numbers_of_the_environment_are_for_people():
+    facts = {"memory_bytes": 24 * 2**30, "load": [1.6499999999, 0.25], "of": {"wait_seconds": 2e-3, "files": 12345}}
+    run = SimpleNamespace(**{**vars(plain().run), "environment": facts})
+    (table, _) = [one for one in about.build(dataclasses.replace(plain(), run=run)) if isinstance(one, Table)]
+    assert [row[1] for row in table.rows] == ["1.65, 0.250", "24.0 GiB", "12,345", "2.00 ms"]
 
 
 def test_what_a_body_bounds_is_said():

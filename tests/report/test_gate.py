@@ -41,6 +41,12 @@ def test_a_comment_has_the_answer_first_and_thirty_lines_at_most(folder: Path) -
     assert lines[-3] == f"and {60 - shown:,} more, in gate.json"
 
 
+@pytest.mark.parametrize("many", [8, 9, 10])
+def test_a_comment_of_a_busy_machine_has_thirty_lines_at_most_too(tmp_path: Path, many: int) -> None:
+    folder = write_revisions(tmp_path, {}, dict.fromkeys(CASES[:many], 1.2), keys=CASES, noise={"load": 9.0})
+    assert report.comment(read_gate(folder, 0.03, 0.05)).count("\n") <= report.MOST_LINES
+
+
 def test_a_short_table_is_whole(tmp_path: Path) -> None:
     lines = report.comment(read_gate(write_revisions(tmp_path, {}, {}), 0.03, 0.05)).splitlines()
     assert lines[0].startswith("### pyopbench: Passed: none of 6 cases is clearly slower by 5%")

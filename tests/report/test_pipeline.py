@@ -6,15 +6,14 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 import pipelines
-from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, failure, rows
-from pyopbench.judge import pipeline as wording
+from pipelines import ALL, BATCH, POOL, PORT, failure, rows
+from pyopbench.judge.noise import UNKNOWN_STATE, MachineState
 from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep, judge
 from pyopbench.report import write
+from pyopbench.report.charts.log_axis import MOST_TICKS
 from pyopbench.report.charts.picture import DATA
-from pyopbench.report.sections import Bullets, Table
+from pyopbench.report.sections import Bullets, Paragraph, Table, about
 from pyopbench.report.sections.pipeline import as_data, brief, throughput_chart
 
 ALIKE = {one.key: 1e-4 for one in ALL}
@@ -25,25 +24,7 @@ def judged(seconds: dict[str, float] | None = None, step: float | None = None, *
 
 
 def whole(pipeline: PipelineJudgement) -> Any:
-    return SimpleNamespace(pipeline=pipeline)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "named"),
-    [
-        ({}, CURRENT),
-        ({PARALLEL.key: 5e-5}, PARALLEL),
-        ({BATCH.key: 1e-5}, BATCH),
-        ({POOL.key: 5e-5}, POOL),
-        ({PORT.key: 1e-5}, PORT),
-    ],
-)
-def test_the_answer_names_the_change_in_one_line(seconds: dict[str, float], named: Any) -> None:
-    found = judged(seconds)
-    words = wording.ACTIONS[named.action]
-    assert found.answer_text() == (words if named is CURRENT else f"{words}: {named.code}")
-    assert found.chosen is not None
-    assert found.chosen.arrangement == named
+    return SimpleNamespace(pipeline=pipeline, machine=UNKNOWN_STATE)
 
 
 def test_rows_go_from_the_quickest_to_the_slowest_and_mark_what_is_chosen() -> None:
@@ -72,6 +53,18 @@ def test_the_report_has_the_answer_and_its_table() -> None:
     assert json.loads(json.dumps(as_data(found))) == as_data(found)
 
 
+def test_a_busy_machine_is_reported_with_the_answer() -> None:
+    busy = MachineState(9.0, None, 2)
+    *_, bullets = brief(SimpleNamespace(pipeline=judged(), machine=busy))
+    assert busy.warning_text() in bullets.items
+
+
+def test_how_it_was_measured_says_nothing_of_the_cases_outside_of_a_pipeline() -> None:
+    judgement, _ = pipelines.judged(ALIKE)
+    texts = {one.text for one in about.build(judgement) if isinstance(one, Paragraph)}
+    assert len(texts - {judgement.machine.text(), judgement.machine.warning_text()}) == 1, "the run"
+
+
 def rows_in(spec: dict[str, Any]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = spec["datasets"][DATA]
     return rows
@@ -82,3 +75,11 @@ def test_the_chart_has_a_row_for_each_arrangement_the_quickest_on_top() -> None:
     assert rows[0]["arrangement"] == BATCH.key
     assert len(rows) == len(ALL)
     assert all(row["low"] <= row["rate"] <= row["high"] for row in rows)
+
+
+def test_the_axis_of_the_chart_has_room_around_the_intervals_and_for_its_labels() -> None:
+    spec = throughput_chart(judged({BATCH.key: 9e-5}))
+    (x,) = [layer["encoding"]["x"] for layer in spec["spec"]["layer"] if layer["encoding"]["x"]["field"] == "rate"]
+    low, high = x["scale"]["domain"]
+    assert all(low < row["low"] < row["high"] < high for row in rows_in(spec))
+    assert 1 < len(x["axis"]["values"]) <= MOST_TICKS

@@ -80,7 +80,7 @@ def with_run(judgement, **fields):
 
 def nothing_measured():
     judged = plain()
-    nothing = with_run(judged, frame=judged.run.frame.iloc[:0], failures=(), launches=())
+    nothing = with_run(judged, frame=judged.run.frame.iloc[:0], failures=())
     return replace(nothing, latencies=judged.latencies.iloc[:0], verdicts=(), decisions=())
 
 

@@ -33,7 +33,7 @@ def test_every_sample_is_there_once_and_as_it_was_measured(shards: list[Path], t
     merge.merge(shards, tmp_path / "merged")
     whole = read_one([tmp_path / "merged"])
     assert sorted(whole.cases) == sorted(sharded.CASES)
-    columns = ["case", "round", "order", "calls", "seconds"]
+    columns = ["case", "round", "calls", "seconds"]
 
     def rows(folder: Path) -> list[tuple[Any, ...]]:
         return list(read_one([folder]).frame[columns].itertuples(index=False, name=None))
@@ -45,7 +45,7 @@ def test_launches_are_numbered_anew(shards: list[Path], tmp_path: Path) -> None:
     found = merge.merge(shards, tmp_path / "merged")
     assert (found.hosts, found.shards) == (("host-1", "host-2", "host-3", "host-4"), 4)
     whole = read_one([tmp_path / "merged"])
-    assert [line.launch for line in whole.launches] == list(range(8))
+    assert sorted(set(whole.frame["launch"])) == list(range(8))
     for place, shard in enumerate(shards):
         cases = set(read_one([shard]).cases)
         of_shard = whole.frame[whole.frame["launch"].isin([2 * place, 2 * place + 1])]

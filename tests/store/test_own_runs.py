@@ -48,10 +48,8 @@ def test_every_block_is_a_row(tmp_path: Path) -> None:
             "group": case.group,
             "case": SLOW,
             **{name: getattr(case, name) for name in CASE_COLUMNS},
-            "tf": "2.21.0",
             "sweep": 0,
             "round": 1,
-            "order": 1,
             "calls": 3,
             "seconds": 0.25,
             "copies": 1,
@@ -79,7 +77,6 @@ def test_all_else_is_kept(tmp_path: Path) -> None:
     assert run.settings == stored.typed(stored.run([WELL])).settings
     assert run.environment == stored.ENVIRONMENT
     assert run.cases == (WELL, SLOW, FAILED)
-    assert [line.launch for line in run.launches] == [0, 1]
     assert run.warnings == ()
 
 
@@ -107,7 +104,6 @@ def test_runs_of_one_environment_are_pooled_as_launches(tmp_path: Path) -> None:
     run = read_one([first, second])
     assert run.name == "first + second"
     assert sorted(set(run.frame["launch"])) == [0, 1, 2]
-    assert [line.launch for line in run.launches] == [0, 1, 2]
     assert run.cases == (WELL, SLOW, FAILED)
     assert [(failure.case, failure.launch) for failure in run.failures] == [
         (SKIP["case"], None),
@@ -130,7 +126,7 @@ def test_waits_of_callers_are_those_of_the_last_sweep_by_launch(tmp_path: Path) 
     key = Case("double", "well", "none", "forward", "threads:2", "float32", 1).id
 
     def line(sweep: int, calls: int) -> dict[str, Any]:
-        waits = {"calls": calls, "p50": 1e-3, "p95": 2e-3, "p99": None}
+        waits = {"calls": calls, "p50": calls * 1e-5, "p95": 2e-3, "p99": None}
         return {**stored.group_line(0, [key]), "pass": sweep, "waits": {key: waits}}
 
     def folder(name: str) -> Path:
@@ -140,8 +136,8 @@ def test_waits_of_callers_are_those_of_the_last_sweep_by_launch(tmp_path: Path) 
     waits = read_one([folder("first"), folder("second")]).waits
     assert tuple(waits.columns) == WAIT_COLUMNS
     assert waits.drop(columns=["run", "p99"]).to_numpy().tolist() == [
-        [0, key, 200, 1e-3, 2e-3],
-        [1, key, 200, 1e-3, 2e-3],
+        [0, key, 2e-3, 2e-3],
+        [1, key, 2e-3, 2e-3],
     ]
     assert waits["p99"].isna().all()
 
@@ -198,7 +194,7 @@ def test_runs_of_different_environments_are_refused_with_both(tmp_path: Path, ke
 
 
 def test_what_explains_callbacks_is_kept_apart_from_what_is_judged(tmp_path: Path) -> None:
-    """Two pooled runs: launches of the second are counted on, in samples and failures alike."""
+    """Two pooled runs: launches of the second are counted on. What failed is a hole like any other."""
     well, alone = stored.case("well"), stored.case("numpy_alone")
     folders = []
     for name in ("first", "second"):
@@ -215,10 +211,9 @@ def test_what_explains_callbacks_is_kept_apart_from_what_is_judged(tmp_path: Pat
         folders.append(stored.write(tmp_path / name, {**content, "run": name, "catalogue": catalogue}, lines))
     pooled = read_one(folders)
     assert pooled.cases == (well,)
-    assert pooled.failures == ()
+    assert [(one.case, one.launch) for one in pooled.failures] == [(alone, 0), (alone, 1)]
     assert set(pooled.frame["case"]) == {well}
     assert pooled.costs.cases == (alone,)
-    assert [(one.case, one.launch) for one in pooled.costs.failures] == [(alone, 0), (alone, 1)]
     assert set(zip(pooled.costs.frame["case"], pooled.costs.frame["launch"], strict=True)) == {(alone, 0), (alone, 1)}
 
 

@@ -22,6 +22,7 @@ from pyopbench.model.errors import NothingMeasured
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.estimate import FAMILY_ERROR, UNIT, Estimate, Launches, Spread, usual_spread
 from pyopbench.stats.unpaired import RUN_SPREAD, unpaired
+from pyopbench.store.caveats import Caveat
 
 INTERLEAVED_ERROR = 0.01
 """How often any verdict of an interleaved comparison may be wrong. One is made for every change, so that 5% would be a
@@ -288,24 +289,11 @@ def _smallest(estimates: Sequence[Estimate], delta: float, error: float) -> floa
     return estimate.exp(float(pd.Series(logs).median())) - 1
 
 
-@dataclass(frozen=True)
-class Note:
-    """A sentence that a reader needs before the table."""
-
-    kind: str  # what it is about, for programs
-    sentence: str
-    heading: str = ""  # keeps what is grave from being overlooked; "" for what is not
-
-    def text(self) -> str:
-        """Return the sentence with its heading."""
-        return f"{self.heading}: {self.sentence}" if self.heading else self.sentence
-
-
-def notes_of(comparison: Comparison) -> tuple[Note, ...]:
+def notes_of(comparison: Comparison) -> tuple[Caveat, ...]:
     """Return the notes that come before the table, the gravest first."""
     sides = comparison.sides
     notes = [
-        Note(
+        Caveat(
             "different_processors",
             f"{one.first} in A, {one.second} in B. The ratios compare machines, not code.",
             "DIFFERENT PROCESSORS",
@@ -315,7 +303,7 @@ def notes_of(comparison: Comparison) -> tuple[Note, ...]:
     ]
     if sides.interleaved:
         paired = "Both were sampled right after one another in every sweep, so ratios are paired by sweep."
-        notes.append(Note("paired", paired))
+        notes.append(Caveat("paired", paired))
     else:
         unpaired = (
             "A and B were not measured interleaved, so each interval is widened by at least "
@@ -323,7 +311,7 @@ def notes_of(comparison: Comparison) -> tuple[Note, ...]:
             f"more where other cases differ more. The common change of all cases, "
             f"{formatting.ratio(comparison.common)}, is attributed to the machine."
         )
-        notes.append(Note("not_paired", unpaired, "UNPAIRED"))
+        notes.append(Caveat("not_paired", unpaired, "UNPAIRED"))
     if comparison.smallest is not None:
         shared = ["All bodies and cases" if comparison.bodies else "All cases"]
         shared += [f"{comparison.among} comparisons of this run"] if comparison.among > 1 else []
@@ -331,23 +319,23 @@ def notes_of(comparison: Comparison) -> tuple[Note, ...]:
             f"{formatting.listing(shared)} are corrected together (Holm), so that the chance of any false verdict is "
             f"at most {formatting.percent(comparison.error)}. Intervals of 95% are not corrected."
         )
-        notes.append(Note("stepped_down", corrected))
+        notes.append(Caveat("stepped_down", corrected))
     notes.append(reach_of(comparison))
     # The reach already says that one launch has no interval.
     caveats = dict.fromkeys((*sides.first.run.cannot, *sides.second.run.cannot))
-    notes += [Note(one.kind, one.sentence) for one in caveats if one.kind != "one_launch"]
+    notes += [one for one in caveats if one.kind != "one_launch"]
     return tuple(notes)
 
 
-def reach_of(comparison: Comparison) -> Note:
+def reach_of(comparison: Comparison) -> Caveat:
     """Return which slowdown would have been found."""
     slowdown = comparison.smallest
     if slowdown is None:
         reason = comparison.cases[0].verdict.reason
         why = "" if reason is None else f": {reason}"
         sentence = f"No case has an interval, so nothing can be said{why}."
-        return Note("no_interval", sentence)
-    return Note("smallest_slowdown", reach_text(slowdown))
+        return Caveat("no_interval", sentence)
+    return Caveat("smallest_slowdown", reach_text(slowdown))
 
 
 def reach_text(slowdown: float) -> str:

@@ -25,7 +25,7 @@ from pyopbench.judge.judge import Judgement, Judging, judge
 from pyopbench.judge.noise import MachineState, machine_state
 from pyopbench.judge.verdicts import identical_text
 from pyopbench.model import formatting
-from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.case import MINIMUM_EFFECT, Failure
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.stats import estimate
 from pyopbench.stats.estimate import INTERIM_ERROR, usual_spread
@@ -90,6 +90,7 @@ class Gate:
     fail_on: float | None  # the slowdown that fails, as a share; None if none does
     machine: MachineState  # its state meanwhile
     command: tuple[str, ...] = ()  # the command that measures it again; empty if results are merely compared
+    failures: tuple[tuple[str, Failure], ...] = ()  # each once, with the label of the first revision that has it
 
     @property
     def slower(self) -> tuple[tuple[str, ComparedCase], ...]:
@@ -150,6 +151,18 @@ class Gate:
         )
 
     @property
+    def holes(self) -> tuple[tuple[str, Failure], ...]:
+        """The failures of cases without a number in the first revision, which no comparison shows."""
+        measured = {case.case for one in self.comparisons.values() for case in one.cases}
+        measured |= {case.case for _, case in self.failing}
+        return tuple((label, failure) for label, failure in self.failures if failure.case not in measured)
+
+    @property
+    def wrong(self) -> tuple[tuple[str, Failure], ...]:
+        """Those of them that compute something wrong."""
+        return tuple((label, failure) for label, failure in self.holes if failure.status == "wrong")
+
+    @property
     def cases(self) -> int:
         """How many cases have been compared, of all revisions."""
         return sum(len(one.cases) for one in self.comparisons.values())
@@ -163,7 +176,7 @@ class Gate:
     @property
     def outcome(self) -> Outcome:
         """Failed, passed, or nothing to compare."""
-        if self.slower or self.slower_bodies or self.changed or self.failing:
+        if self.slower or self.slower_bodies or self.changed or self.failing or self.wrong:
             return "failed"
         if self.smallest is None:
             return "nothing"
@@ -171,7 +184,7 @@ class Gate:
 
     @property
     def exit_code(self) -> int:
-        """0 if nothing is slower or different, 1 if something is, 3 if no case has an interval and none fails."""
+        """0 if nothing is slower, different or wrong, 1 if something is, 3 if no case has an interval."""
         return {"passed": 0, "failed": 1, "nothing": 3}[self.outcome]
 
     def answer_text(self) -> str:
@@ -181,6 +194,7 @@ class Gate:
             found = (
                 (len(self.changed), "input gives different values", "inputs give different values"),
                 (len(self.unmeasured), "side cannot be measured", "sides cannot be measured"),
+                (len(self.wrong), "case is wrong", "cases are wrong"),
                 (len(self.failing), "case fails that used to work", "cases fail that used to work"),
                 (len(self.slower_bodies), f"body is {by}", f"bodies are {by}"),
                 (len(self.slower), f"case is {by}", f"cases are {by}"),
@@ -277,6 +291,10 @@ def read_gate(
         except NothingMeasured as nothing:
             return nothing
 
+    failed: dict[tuple[str, str], tuple[str, Failure]] = {}
+    for label, run in zip(labels, runs, strict=True):
+        for one in run.failures:
+            failed.setdefault((one.case, one.status), (label, one))
     compared = {label: compare(sides, len(pairs)) for label, sides in pairs.items()}
     controlled = None if control is None else compare(sides_of(control), 1)
     return Gate(
@@ -288,6 +306,7 @@ def read_gate(
         fail_on,
         machine_state(runs),
         tuple(bare_command(runs[0].command)),
+        tuple(failed.values()),
     )
 
 

@@ -20,7 +20,6 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from pyopbench.judge.comparison.diff import Note
 from pyopbench.judge.comparison.sides import side_of
 from pyopbench.judge.latencies import baseline_of, checked_frame, measured_cases, usual_gradients
 from pyopbench.model import formatting
@@ -63,8 +62,6 @@ COLUMNS = ("tool", "launch", "case", "mode", "round", "calls", "seconds", "copie
 """What the log of a launch is made of, besides the run."""
 COMMIT = re.compile("[0-9a-f]{7,64}")
 """The hash of a commit. `WORKTREE` is left out: the files may have changed since."""
-FEWEST_SHARING = 3
-"""Series of one anchor that have to change at one place before the anchor itself counts as changed."""
 
 
 @dataclass(frozen=True)
@@ -290,7 +287,7 @@ class History:
     minimum_effect: float  # the smallest change that is listed, as a share
     series: tuple[Series, ...]  # in order of their names
     changes: tuple[FoundChange, ...]  # those of at least the minimum effect, the largest first
-    notes: tuple[Note, ...]  # what a reader has to know
+    notes: tuple[Caveat, ...]  # what a reader has to know
     warnings: tuple[Caveat, ...]
     tools: tuple[str, ...]
 
@@ -310,6 +307,8 @@ class History:
 
     def summary(self) -> str:
         """Return how many changes there are."""
+        if not self.searched:
+            return "No series has enough points to show a change."
         return f"{formatting.count(len(self.changes), 'suspected change')}." if self.changes else "No change was found."
 
     def alarm_text(self) -> str:
@@ -360,7 +359,7 @@ def read_history(paths: Sequence[Path], axis: Axis | None = None, minimum_effect
 
 def _notes(
     series: Sequence[Series], changes: Sequence[FoundChange], small: int, minimum_effect: float, runs: Iterable[Run]
-) -> Iterator[Note]:
+) -> Iterator[Caveat]:
     """Yield what a reader has to know of series and the changes in them, of which some are too small to be listed."""
     yield from _anchors_changed(series, changes)
     latencies = sum(one.measure == "latency" for one in series)
@@ -371,30 +370,31 @@ def _notes(
             f"{which} absolute times, with nothing measured in the same rounds to compare with. "
             "A slower machine looks the same as slower code there; only measuring both sides again distinguishes them."
         )
-        yield Note("only_latency", sentence)
+        yield Caveat("only_latency", sentence)
     short = sum(len(one.points) < FEWEST_POINTS for one in series)
     if short:
         counted = formatting.count(short, "series has", "series have")
-        yield Note("too_short", f"{counted} fewer than {FEWEST_POINTS} points and cannot show a change.")
+        yield Caveat("too_short", f"{counted} fewer than {FEWEST_POINTS} points and cannot show a change.")
     if small:
         least = formatting.percent(minimum_effect)
         sentence = f"{formatting.count(small, 'change')} of less than {least} are not listed (--min-effect)."
-        yield Note("small_changes", sentence)
-    for caveat in dict.fromkeys(caveat for run in runs for caveat in run.cannot):
-        yield Note(caveat.kind, caveat.sentence)
+        yield Caveat("small_changes", sentence)
+    yield from dict.fromkeys(caveat for run in runs for caveat in run.cannot)
 
 
-def _anchors_changed(series: Sequence[Series], changes: Sequence[FoundChange]) -> Iterator[Note]:
-    """Yield the anchors whose series changed together: a ratio moves as well where its denominator does."""
-    anchored = Counter(one.anchor for one in series)
-    changed = Counter((series[one.number].anchor, one.after, one.direction) for one in changes)
-    for (anchor, after, _), many in changed.items():
-        if anchor and many >= FEWEST_SHARING and 2 * many > anchored[anchor]:
+def _anchors_changed(series: Sequence[Series], changes: Sequence[FoundChange]) -> Iterator[Caveat]:
+    """Yield the anchors that changed where a ratio to them did: it moves as well where its denominator does."""
+    found = [(series[one.number], one) for one in changes]
+    itself = {(of.case, of.environment, of.tool, one.after): one.direction for of, one in found}
+    moved = Counter((of.anchor, of.environment, of.tool, one.after) for of, one in found)
+    for where, direction in itself.items():
+        if moved[where]:
+            anchor, _, _, after = where
             sentence = (
-                f"At {after}, {many} of the {anchored[anchor]} series that are relative to {anchor} changed in the "
-                f"same direction. Perhaps {anchor} itself changed, in the opposite direction."
+                f"At {after}, {anchor} itself became {direction}. What changed there relative to it "
+                f"({formatting.count(moved[where], 'series', 'series')}) may have changed only because of that."
             )
-            yield Note("anchor_changed", sentence)
+            yield Caveat("anchor_changed", sentence)
 
 
 def _read(path: Path) -> list[Run]:

@@ -16,7 +16,7 @@ from altair.utils.schemapi import debug_mode
 
 from pyopbench.judge.comparison.history import FoundChange, Measure, Moment, Series
 from pyopbench.report.charts.picture import DATA, PADDING, WIDTH_PIXELS, Spec
-from pyopbench.report.charts.style import OUTCOMES, THEME
+from pyopbench.report.charts.style import THEME
 
 HEIGHT_PIXELS = 190
 AXIS_PIXELS = 80
@@ -112,9 +112,8 @@ def _levels(labels: str, measure: Measure) -> alt.Chart:
 
 def _changes(labels: str, measure: Measure) -> alt.Chart:
     """Return a rule at each change, in the colour of slower or faster."""
-    names = ("slower", "faster")
-    colours = [OUTCOMES[name][0] for name in names]
-    stroke = alt.Stroke("direction:N", legend=None).scale(domain=list(names), range=colours)
+    colours = {"slower": "#d95f02", "faster": "#0077bb"}
+    stroke = alt.Stroke("direction:N", legend=None).scale(domain=list(colours), range=list(colours.values()))
     mark = _chart("direction").mark_rule(strokeWidth=2, strokeDash=DASHED)
     found: alt.Chart = mark.encode(x=_x(labels), stroke=stroke)
     return found

@@ -1,4 +1,4 @@
-"""How charts look: colours, shapes and dashes pinned to labels and outcomes, and the theme for light and dark pages."""
+"""How charts look: colours, shapes and dashes pinned to labels, and the theme for light and dark pages."""
 
 from __future__ import annotations
 
@@ -15,13 +15,6 @@ COLOURS = (
 """At least 3:1 against white and against the dark page (WCAG 2.2, 1.4.11); shapes tell apart what hues may not."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 2, 2, 2))
-OUTCOMES = {
-    "faster": ("#0077bb", "circle"),
-    "slower": ("#d95f02", "square"),
-    "equivalent": ("#808080", "diamond"),
-    "unresolved": ("#aa4499", "cross"),
-}
-"""Colour and shape of each outcome."""
 
 INK = "currentColor"
 """The page sets it for light and dark; in a still picture it is black."""

@@ -113,6 +113,7 @@ class Section:
         build: `judgement -> blocks`; none if it has nothing to say.
         brief: the same for a ticket and for a terminal of 80 columns.
         answers: does it belong before the pages of the ops?
+        in_terminal: is `brief` shown in a terminal? Failures are printed there once, and the command was just typed.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Section:
     build: Callable[[Judgement], Sequence[Block]]
     brief: Callable[[Judgement], Sequence[Block]] = lambda judgement: ()
     answers: bool = False
+    in_terminal: bool = True
 
 
 def sections(across: VersionComparison | None = None) -> tuple[Section, ...]:
@@ -133,8 +135,8 @@ def sections(across: VersionComparison | None = None) -> tuple[Section, ...]:
         Section("support", "Ports and what they support", support.build, support.brief, answers=True),
         Section("times", "Time per call", times.build),
         Section("threads", "Calls from several threads", threads.build, threads.brief),
-        Section("holes", "What was not measured, and why", holes.build, holes.brief),
-        Section("about", "How it was measured", about.build, about.brief),
+        Section("holes", "What was not measured, and why", holes.build, holes.brief, in_terminal=False),
+        Section("about", "How it was measured", about.build, about.brief, in_terminal=False),
     )
 
 

@@ -28,8 +28,8 @@ def build(judgement: Judgement) -> Sequence[Block]:
     ]
     return (
         *brief(judgement),
-        Paragraph(_measured(judgement)),
-        Paragraph(_judged(judgement)),
+        # Of a pipeline its own section says it.
+        *((Paragraph(_measured(judgement)), Paragraph(_judged(judgement))) if run.pipeline is None else ()),
         *(Paragraph(text, "warn" if is_warning else "") for text, is_warning in noise if text),
         _facts("Environment", run.environment),
         *((_facts("Settings", msgspec.to_builtins(run.settings)),) if run.command else ()),
@@ -66,7 +66,7 @@ def _measured(judgement: Judgement) -> str:
 
 
 def _judged(judgement: Judgement) -> str:
-    effect = formatting.percent(judgement.minimum_effect)
+    effect, twice = (formatting.percent(many * judgement.minimum_effect) for many in (1, 2))
     mix = "Over sizes, the callback's time is spread evenly over the logarithm of the size."
     if judgement.mix is not None:
         calls = [f"{formatting.number(weight)} of {_key(key)}" for key, weight in judgement.mix.items()]
@@ -76,8 +76,8 @@ def _judged(judgement: Judgement) -> str:
         "Verdicts of one op and use are corrected together, so that the chance of any false one among them is at most "
         f"5%. Faster or slower means a difference of clearly more than {effect}, equivalent "
         f"clearly less; anything else is unresolved. {mix} The answer is the variant that takes the least work among "
-        f"those within {effect} of the best, and a change must clearly save more than {effect}. More in "
-        "docs/statistics.md."
+        f"those that cost at most {effect} of the current time and a standard error more than the best, together at "
+        f"most {twice}, and a change must clearly save more than {effect}. More in docs/statistics.md."
     )
 
 
@@ -107,4 +107,7 @@ def _shown(name: str, value: Any) -> str:
             return formatting.byte_count(value)
         if name.endswith("_seconds"):
             return formatting.seconds(value)
+        return f"{value:,}" if isinstance(value, int) else formatting.number(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(_shown(name, one) for one in value)
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)

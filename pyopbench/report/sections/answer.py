@@ -14,7 +14,7 @@ from pyopbench.judge.ports import port_commands
 from pyopbench.model import formatting
 from pyopbench.report.charts.gains import gain_chart
 from pyopbench.report.sections import Block, Bullets, Cell, Chart, Heading, Paragraph, Table, Tone
-from pyopbench.report.sections.places import Places, places_of, saves, unit_of
+from pyopbench.report.sections.places import Places, is_per_call, places_of, saves, unit_of
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Decision
@@ -111,7 +111,7 @@ def _cells(decision: Decision | None) -> tuple[Cell | str, str]:
 
 def _one_op(decision: Decision, ends: int) -> str:
     """Return what one op costs before and after at the smallest size, and with two `ends` at the largest too."""
-    if decision.choice is None or not decision.seconds:
+    if decision.choice is None or not decision.seconds or not is_per_call(decision.mode):
         return formatting.MISSING
     shown = dict.fromkeys((decision.seconds[0], decision.seconds[-1])) if ends > 1 else decision.seconds[:1]
     texts = []
@@ -180,7 +180,7 @@ def _gains(judgement: Judgement, places: Places) -> Sequence[Block]:
     text = "None is certain to save time."
     if best is not None:
         text = f"The largest certain saving is {saves(best)}: {best.op} for {best.use}, {best.answer.text()}."
-    alt = f"Share of the callback's time that each answer saves, with its 95% interval. {text}"
+    alt = f"Share of the callback's time that each answer or the best variant saves, with its 95% interval. {text}"
     return (Chart(gain_chart(rows, judgement.minimum_effect), alt),)
 
 

@@ -21,12 +21,10 @@ TONES: dict[str, Tone] = {"wrong": "bad", "crashed": "bad", "raised": "bad", UNS
 """Of a status; of any other it is a warning."""
 LONGEST_REASON = 600
 MOST_BRIEF = 8
-MOST_ROWS = 8
-"""A longer table is folded, behind the reasons that most cases have."""
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
-    """Return every case without a number, one row for each reason; of many the most important first, in words."""
+    """Return every case without a number, one row for each reason, the gravest first."""
     if judgement.run.pipeline is not None:  # its own section has the reasons
         return ()
     cases = len(judgement.run.cases)
@@ -44,9 +42,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
         f"{formatting.count(len(measured), 'case')} measured; without a number, or with a failure in some launch: "
         f"{counts}. Names are op/variant/gradient/direction/mode/dtype/size/placement; a/{{b,c}} means a/b and a/c."
     )
-    caption = "Cases without a number, by reason"
-    table = Table(("status", "cases", "reason", "which"), rows, caption, folded=len(rows) > MOST_ROWS)
-    return (intro, *(brief(judgement) if table.folded else ()), table)
+    return (intro, Table(("status", "cases", "reason", "which"), rows, "Cases without a number, by reason"))
 
 
 def brief(judgement: Judgement) -> Sequence[Block]:

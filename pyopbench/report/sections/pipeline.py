@@ -15,6 +15,7 @@ from pyopbench.judge.decision import finite
 from pyopbench.judge.pipeline import PipelineJudgement, Throughput
 from pyopbench.model import formatting
 from pyopbench.model.case import Case
+from pyopbench.report.charts.log_axis import limits, ticks
 from pyopbench.report.charts.picture import Frame, Layers, Spec, as_spec
 from pyopbench.report.sections import Block, Bullets, Chart, Paragraph, Table
 
@@ -60,7 +61,7 @@ def brief(judgement: Judgement) -> Sequence[Block]:
     return (
         Paragraph(found.answer_text()),
         Table(COLUMNS, rows, f"{current.op} {place} ({size}, {current.dtype}, body alone {body})"),
-        Bullets(found.sentences() + left_out),
+        Bullets((*filter(None, (judgement.machine.warning_text(),)), *found.sentences(), *left_out)),
     )
 
 
@@ -83,8 +84,10 @@ def throughput_chart(judgement: PipelineJudgement) -> Spec:
     y = alt.Y("arrangement:N", title=None, sort=order).axis(labelLimit=RATES_FRAME.axis - 10, grid=True)
     colour = alt.Color("action:N", title=None).scale(domain=actions, range=[COLOURS[name] for name in actions])
     base = alt.Chart(alt.Undefined).encode(y=y, color=colour)
-    rate = alt.X("rate:Q", title="elements per second, with 95% interval").scale(type="log", nice=False)
-    rule = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
+    ends = limits(rows, "rate")
+    x = alt.X("rate:Q", title="elements per second, with 95% interval").axis(values=ticks(ends))
+    rate = x.scale(type="log", domain=ends, nice=False)
+    rule = base.mark_rule(clip=True, strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     point = base.mark_point(filled=True, size=55, opacity=1).encode(x=rate)
     return as_spec(Layers([rule, point], ROW_PIXELS * max(len(rows), 1)), rows, RATES_FRAME)
 

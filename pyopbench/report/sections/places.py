@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyopbench.model import formatting
-from pyopbench.model.case import DIRECTIONS
+from pyopbench.model.case import DIRECTIONS, THREADS
 from pyopbench.report.sections import Cell, Table
 
 if TYPE_CHECKING:
@@ -45,6 +45,11 @@ def places_of(*judged: Any) -> Places:
         for field in FIELDS
     }
     return Places(tuple(field for field in FIELDS if len(values[field]) > 1))
+
+
+def is_per_call(mode: str) -> bool:
+    """Is a number in this mode the time of a call? Of several threads at once it is one over the calls per second."""
+    return not mode.startswith(f"{THREADS}:")
 
 
 def unit_of(judgement: Judgement, op: str) -> str:

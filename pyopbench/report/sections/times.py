@@ -11,7 +11,7 @@ from pyopbench.model.case import Case
 from pyopbench.report.charts.latency import latency_chart
 from pyopbench.report.charts.style import Style, styles
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Table, Tone
-from pyopbench.report.sections.places import Places, by_size, places_of, unit_of
+from pyopbench.report.sections.places import Places, by_size, is_per_call, places_of, unit_of
 from pyopbench.stats import costs
 
 if TYPE_CHECKING:
@@ -64,14 +64,17 @@ def _guide(judgement: Judgement) -> list[Block]:
         f"within ±{effect} are too small to matter. A verdict is unresolved if its interval, corrected for "
         "all verdicts of the same op and use, crosses that limit."
     )
-    texts = [about_times, about_ratios, *([ABOUT_ERRORS] if judgement.run.checked else [])]
+    has_times = judgement.latencies["mode"].map(is_per_call).any()
+    texts = [*([about_times] if has_times else []), about_ratios, *([ABOUT_ERRORS] if judgement.run.checked else [])]
     return [Paragraph(text) for text in texts]
 
 
 def _times(judgement: Judgement, op: str, places: Places, pinned: Mapping[str, Style]) -> list[Block]:
-    rows = places.in_panels(judgement.rows_by_op[op])
+    rows = [row for row in places.in_panels(judgement.rows_by_op[op]) if is_per_call(row["mode"])]
+    if not rows:  # the section on threads has what there is
+        return []
     unit = unit_of(judgement, op)
-    drawn = [row for row in rows if not row["too_noisy"]]
+    drawn = [row for row in rows if not row["too_noisy"] and row["seconds"] > 0]
     inside = " inside a graph" if all(row["mode"] == costs.MODE for row in rows) else ""
     table = by_size(rows, places, _seconds, f"{op}: time per call{inside} (95% interval) by {unit}")
     if not drawn:

@@ -39,11 +39,7 @@ def test_versions_are_compared_with_the_first_in_pairs_and_every_report_shows_al
     for version, judgement in zip(stored.sides_of(folder), judgements, strict=True):
         assert judgement.run.environment["tensorflow"] == version.label.removesuffix("-2")
         page = html.unescape((report_folder(folder, version.label) / "report.html").read_text(encoding="utf-8"))
-        said = (
-            "Launches on 2.16.2, 2.21.0 and 2.16.2-2 were interleaved in random order, so each side is compared "
-            f"with 2.16.2 in pairs. The rest of this report is about {version.label}."
-        )
-        assert said in page
+        assert all(label in page for label in found.labels)
 
 
 def test_a_pair_has_one_verdict_in_report_gate_and_frames(tmp_path: Path) -> None:
