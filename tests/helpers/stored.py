@@ -178,12 +178,12 @@ def replace_lines(folder: Path, number: int, lines: Sequence[dict[str, Any]] = (
     append(folder, *others, *({**line, "side": number} for line in lines))
 
 
-def fail_everywhere(folder: Path, key: str, status: str) -> Path:
-    """Replace what is stored of a case by a failure, on all sides; return the folder."""
+def fail_everywhere(folder: Path, key: str, status: str, but: int | None = None) -> Path:
+    """Replace what is stored of a case by a failure, on all sides `but` one; return the folder."""
     lines = read_lines(folder)
     (folder / SAMPLES_FILE).write_bytes(b"")
     for line in lines:
-        if line.get("samples", {}).pop(key, None):
+        if line.get("side", 0) != but and line.get("samples", {}).pop(key, None):
             line["failures"] = [failure(key, status, line["launch"])]
     append(folder, *lines)
     return folder

@@ -90,7 +90,7 @@ class Gate:
     fail_on: float | None  # the slowdown that fails, as a share; None if none does
     machine: MachineState  # its state meanwhile
     command: tuple[str, ...] = ()  # the command that measures it again; empty if results are merely compared
-    failures: tuple[tuple[str, Failure], ...] = ()  # each once, with the label of the first revision that has it
+    failures: tuple[tuple[str, Failure], ...] = ()  # each once, with the label of the last side that has it
 
     @property
     def slower(self) -> tuple[tuple[str, ComparedCase], ...]:
@@ -159,8 +159,9 @@ class Gate:
 
     @property
     def wrong(self) -> tuple[tuple[str, Failure], ...]:
-        """Those of them that compute something wrong."""
-        return tuple((label, failure) for label, failure in self.holes if failure.status == "wrong")
+        """Those of them that compute something wrong; not what later revisions have repaired."""
+        repaired = None if self.first.revision is None else self.first.label
+        return tuple(one for one in self.holes if one[1].status == "wrong" and one[0] != repaired)
 
     @property
     def cases(self) -> int:
@@ -292,9 +293,9 @@ def read_gate(
             return nothing
 
     failed: dict[tuple[str, str], tuple[str, Failure]] = {}
-    for label, run in zip(labels, runs, strict=True):
-        for one in run.failures:
-            failed.setdefault((one.case, one.status), (label, one))
+    for measured, run in zip(opened.measured, runs, strict=True):
+        if not measured.side.is_control:
+            failed |= {(one.case, one.status): (measured.side.label, one) for one in run.failures}
     compared = {label: compare(sides, len(pairs)) for label, sides in pairs.items()}
     controlled = None if control is None else compare(sides_of(control), 1)
     return Gate(

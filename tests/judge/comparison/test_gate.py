@@ -114,6 +114,13 @@ def test_a_case_that_fails_in_a_later_revision_fails(tmp_path: Path) -> None:
     assert _failing(gate, "unsupported").exit_code == 0, "what a revision does not have is none of its failures"
 
 
+def test_a_wrong_case_that_a_later_revision_repairs_passes(tmp_path: Path) -> None:
+    folder = stored.fail_everywhere(write_revisions(tmp_path, {}, {}), CASES[-1], "wrong", but=1)
+    gate = read_gate(folder, 0.03, 0.05)
+    assert [failure.case for _, failure in gate.holes] == [CASES[-1]]
+    assert gate.exit_code == 0
+
+
 def test_a_case_that_failed_in_one_launch_alone_is_compared_and_no_hole(tmp_path: Path) -> None:
     folder = write_revisions(tmp_path, {}, {})
     stored.append(folder, {**stored.group_line(6, [], [stored.failure(CASES[0], "crashed", 6)]), "side": 1})
