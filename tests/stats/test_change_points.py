@@ -240,3 +240,136 @@ def test_launches_that_explain_more_than_runs_differ_by_are_believed():
     believed, doubted = (segment(values, errors, between).levels[0].error for between in (0.0, 0.05))
     assert believed == pytest.approx(0.05 / math.sqrt(40))
     assert doubted < 0.1 * believed
+
+
+# against plain definitions
+@pytest.mark.parametrize("thresholds", [THRESHOLDS, UNCORRELATED_THRESHOLDS])
+def test_longer_series_need_a_little_more_and_by_most_noise_that_lasts(thresholds):
+    """The largest of more statistics, which grows about as the root of a logarithm does."""
+    growth = np.diff([threshold(n, thresholds) for n in LENGTHS])
+    assert (growth > -0.05).all()
+    assert (growth < 0.65).all()
+    assert all(np.array(UNCORRELATED_THRESHOLDS) <= THRESHOLDS)
+    assert threshold(707, thresholds) == pytest.approx(
+        (threshold(500, thresholds) + threshold(1000, thresholds)) / 2, 1e-3
+    )
+
+
+@pytest.mark.parametrize("n", [5, 8, 10, 19, 20, 50, 300])
+@pytest.mark.parametrize("reach", [0.99, 1.01])
+def test_a_step_is_found_from_the_threshold_of_the_length_on(n, reach):
+    """By hand: the means of k and n - k points differ by the step, with an error of e * sqrt(1 / k + 1 / (n - k))."""
+    k = max(n // 3, 2)
+    step = reach * threshold(n) * 0.01 * math.sqrt(1 / k + 1 / (n - k))
+    found = segment(step * (np.arange(n) >= n - k), np.full(n, 0.01))
+    assert [one.place for one in found.changes] == ([n - k] if reach > 1 else [])
+
+
+def by_quantiles(differences):
+    """Return the standard deviation of normal noise whose absolute values have the median and the third quartile."""
+    return max(np.quantile(differences, share) / special.ndtri((1 + share) / 2) for share in (0.5, 0.75))
+
+
+@pytest.mark.parametrize("n", [2, 19, 20, 40])
+def test_noise_is_what_points_differ_by_over_one_place_and_over_three_from_twenty_on(n):
+    values, errors = RNG.standard_t(3, n), RNG.uniform(0.5, 2.0, n)
+    lag = 3 if n >= 20 else 1
+    told = [abs(values[i + lag] - values[i]) / math.hypot(errors[i], errors[i + lag]) for i in range(n - lag)]
+    assert scale_within(values, errors) == pytest.approx(by_quantiles(told))
+    shown = scale_within(values, np.ones(n))
+    for known in (0.0, shown / 2, shown + 0.1):
+        beyond = math.sqrt(max(shown**2 - known**2, 0.0))
+        expected = beyond if n >= 20 else max(beyond, 0.7)
+        assert between_runs(values, np.full(n, known), 0.7) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("places", [[10], [1, 5, 10], [1, 5, 10, 19]])
+def test_differences_across_a_change_do_not_count_while_ten_others_are_left(places):
+    """Of twenty points; seventeen differences over three, of which the changes leave 14, 10 and 9."""
+    values = RNG.standard_t(3, 20)
+    told = {i: abs(values[i + 3] - values[i]) / math.sqrt(2) for i in range(17)}
+    inside = [one for i, one in told.items() if not any(i < place <= i + 3 for place in places)]
+    expected = inside if len(inside) >= 10 else list(told.values())
+    assert scale_within(values, np.ones(20), places) == pytest.approx(by_quantiles(expected))
+
+
+@pytest.mark.parametrize("n", [1, 4, 5, 6, 7, 8, 20])
+def test_a_point_is_cut_at_three_errors_from_the_median_of_the_seven_around_it(n):
+    """Of fewer where there are no seven, an odd number; at an end those of the last seven."""
+    values, errors = RNG.standard_t(1, n), RNG.uniform(0.1, 0.5, n)
+    window = max(size for size in (1, 3, 5, 7) if size <= n)
+    for place, found in enumerate(clipped(values, errors)):
+        start = min(max(place - window // 2, 0), n - window)
+        middle = sorted(values[start : start + window])[window // 2]
+        assert found == pytest.approx(min(max(values[place], middle - 3 * errors[place]), middle + 3 * errors[place]))
+
+
+@pytest.mark.parametrize(
+    ("n", "between", "counted"), [(3, 0.03, 0.05), (19, 0.03, 0.05), (20, 0.03, 0.04), (20, 0.05, 1e-4)]
+)
+def test_points_that_agree_have_their_errors_and_many_of_them_less_what_runs_were_taken_to_differ_by(
+    n, between, counted
+):
+    (level,) = segment(np.zeros(n), np.full(n, 0.05), between).levels
+    assert (level.start, level.stop, level.error) == (0, n, pytest.approx(counted / math.sqrt(n)))
+
+
+def test_few_points_that_differ_by_more_than_their_errors_have_larger_ones():
+    values, errors = np.array([0.0, 0.3, 0.1, 0.5, 0.2, 0.1, 0.4, 0.0]), np.full(8, 0.01)
+    (level,) = segment(values, errors).levels
+    assert level.error == pytest.approx(0.01 * scale_within(values, errors) / math.sqrt(8))
+
+
+def test_a_level_is_the_mean_by_precision_of_points_that_count_for_three_errors_at_most():
+    """By hand: the median is 0.1, and 5.0 counts as 0.1 + 3 * 0.2."""
+    (level,) = segment(np.array([0.0, 0.1, 5.0, 0.1]), np.array([0.1, 0.1, 0.2, 0.2])).levels
+    weights = np.array([100.0, 100.0, 25.0, 25.0])
+    assert level.mean == pytest.approx(weights @ [0.0, 0.1, 0.7, 0.1] / 250)
+    assert level.error == pytest.approx(math.sqrt(1 / 250))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_a_change_lies_is_what_is_left_of_its_places_at_95_percent(seed):
+    """Each place is as likely as its statistic says, tempered by as much as noise that lasts makes that too large."""
+    n, error = 30, 0.1
+    values = 0.05 * np.random.default_rng(seed).standard_normal(n) + 0.25 * (np.arange(n) >= 12)
+    found = segment(values, np.full(n, error))
+    (change,) = found.changes
+    cut = clipped(values, np.full(n, error))
+    squares = [(cut[k:].mean() - cut[:k].mean()) ** 2 / (1 / k + 1 / (n - k)) / error**2 for k in range(1, n)]
+    likely = np.exp(np.array(squares) / 2 * (threshold(n, UNCORRELATED_THRESHOLDS) / threshold(n)) ** 2)
+    kept, total = [], 0.0
+    for place in sorted(range(1, n), key=lambda place: -likely[place - 1]):
+        kept, total = [*kept, place], total + likely[place - 1]
+        if total >= 0.95 * likely.sum():
+            break
+    assert (change.first, change.last) == (min(kept), max(kept))
+    left, right = found.levels
+    assert change.step == pytest.approx(right.mean - left.mean)
+    assert change.error == pytest.approx(math.hypot(left.error, right.error))
+
+
+WAVE = 0.05 * np.sin(2 * np.pi * np.arange(120) / 30)
+
+
+def in_wave(times):
+    """Return a series that drifts, in which means of fifteen points differ so many times the usual at one place."""
+    moved = {at: WAVE[at : at + 15].mean() - WAVE[at - 15 : at].mean() for at in range(15, 106)}
+    usual = by_quantiles([abs(move) for at, move in moved.items() if abs(at - 62) >= 15])
+    return WAVE + (times * usual - moved[62]) * (np.arange(120) >= 62), usual
+
+
+@pytest.mark.parametrize(("times", "places"), [(3.9, []), (4.1, [62])])
+def test_in_a_series_that_drifts_a_step_is_found_from_four_times_the_usual_move_on(times, places):
+    """An eighth of the series is the longest stretch that is compared."""
+    values, _ = in_wave(times)
+    assert [one.place for one in segment(values, np.full(120, 0.001)).changes] == places
+
+
+@pytest.mark.parametrize(("share", "places"), [(0.98, []), (1.02, [62])])
+def test_a_series_drifts_if_means_differ_by_half_more_than_noise_that_lasts_explains(share, places):
+    """Noise whose neighbours have a correlation of a half: by the variance of a weighted sum."""
+    signs, lags = np.repeat([-1, 1], 15) / 15, np.abs(np.subtract.outer(np.arange(30), np.arange(30)))
+    lasting = math.sqrt(signs @ 0.5**lags @ signs)
+    values, usual = in_wave(3.5)
+    assert [one.place for one in segment(values, np.full(120, share * usual / lasting / 1.5)).changes] == places
