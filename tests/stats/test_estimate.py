@@ -351,3 +351,112 @@ def test_one_launch_is_too_noisy_where_its_cost_is_impossible() -> None:
     assert Estimate.of([-1e-6]).is_too_noisy()
     assert not Estimate.of([-1e-6]).is_too_noisy(today=1e-4)
     assert not Estimate.of([1e-6]).is_too_noisy()
+
+
+# against plain definitions
+@pytest.mark.parametrize(("cases", "launches"), [(5, 5), (6, 2), (6, 3), (9, 2), (10, 2), (7, 6)])
+def test_six_cases_of_ten_degrees_in_all_show_by_their_median_what_fewer_show_by_their_sum(
+    cases: int, launches: int
+) -> None:
+    """With SciPy: a variance of few launches over what half of all such variances are below."""
+    rng = np.random.default_rng(cases)
+    values, errors = 0.3 * rng.standard_normal((cases, launches)), rng.uniform(0.01, 0.2, (cases, launches))
+    shares = rng.uniform(0.2, 2.0, cases)
+    found = usual_spread(map(Launches, values, errors, shares))
+    degrees, variances, within = launches - 1, values.var(axis=1, ddof=1), (errors**2).mean(axis=1)
+    halves = scipy_stats.chi2(degrees).median() / degrees
+    is_many = cases >= 6 and cases * degrees >= 10
+    usual = np.median((variances / halves - within) / shares) if is_many else np.sum(variances - within) / shares.sum()
+    assert (found.variance, found.degrees) == (pytest.approx(max(usual, 0.0)), 4.0)
+
+
+def test_what_has_one_launch_or_no_share_shows_no_spread_and_more_launches_count_more() -> None:
+    """By hand: variances of 0.08 with one degree and of 0.02 with two."""
+    some = [Launches(np.array(values)) for values in ([0.0, 0.4], [0.1, 0.1 + 0.02**0.5, 0.1 - 0.02**0.5], [7.0])]
+    assert usual_spread([*some, Launches(np.array([0.0, 9.0]), leverage=0.0)]).variance == pytest.approx(0.04)
+
+
+def test_many_cases_that_agree_by_more_than_their_rounds_explain_have_no_spread_of_their_own() -> None:
+    assert usual_spread([Launches(np.arange(3) / 1e3, np.full(3, 0.1))] * 20).variance == 0.0
+
+
+def test_launches_that_agree_are_as_uncertain_as_what_is_known_of_them() -> None:
+    assert OWN.estimate(Launches(np.full(3, 0.1))).standard_error == pytest.approx(0.0, abs=1e-8)
+    rounds = Launches(np.full(3, 0.1), np.array([0.2, math.nan, 0.2]))
+    assert rounds.squared_errors.tolist() == pytest.approx([0.04, 0.0, 0.04])
+    assert Launches(np.full(2, 0.1)).squared_errors.tolist() == [0.0, 0.0]
+    found = Spread(0.01).estimate(rounds, shared=0.5)
+    assert found.spread**2 / 3 == pytest.approx(4 / 6 / (2 / 0.05 + 1 / 0.01))
+    assert found.shared == 0.5
+
+
+@pytest.mark.parametrize("many", [1, 2, 20])
+def test_all_of_many_means_stay_below_their_reach_at_95_percent(many: int) -> None:
+    found = Estimate(0.3, 0.04, 4, 3.0)
+    assert scipy_stats.t(3, scale=0.02).cdf(found.upper_reach(many)) ** many == pytest.approx(0.95)
+    assert Estimate.of([0.1]).upper_reach(many) == math.inf
+
+
+def test_a_shared_variance_alone_has_its_own_degrees() -> None:
+    assert Estimate(0.0, 0.0, 3, 2.0, 1e-4, 5.0).degrees == pytest.approx(5.0)
+    assert Estimate(0.0, 0.0, 3, 2.0, 1e-4).degrees == math.inf
+    assert math.isnan(Estimate.of([0.1]).degrees)
+    assert math.isnan(Estimate.of([0.1]).standard_error)
+
+
+@pytest.mark.parametrize(
+    ("mean", "error", "today", "is_noise"),
+    [
+        (-1.0, 0.0, 2.0, True),  # half of today's cost less than nothing
+        (-1.0, 0.0, 2.01, False),
+        (0.0, 0.0, 0.0, True),
+        (0.0, 0.0, 1.0, False),
+        (1.0, 0.49, 0.0, False),  # the interval reaches below nothing, but the error is below half
+        (1.0, 0.51, 0.0, True),
+        (1.0, 0.51, 1.1, False),
+        (1.0, 5.1, 10.0, True),
+        (1.0, 5.1, 10.3, False),
+    ],
+)
+def test_a_cost_is_noise_from_half_of_it_or_of_todays_on(
+    mean: float, error: float, today: float, *, is_noise: bool
+) -> None:
+    """At two degrees of freedom the interval is 4.3 errors wide on either side."""
+    assert Estimate(mean, error * math.sqrt(3), 3, 2.0).is_too_noisy(today) == is_noise
+
+
+def test_an_error_that_is_large_and_certain_enough_is_no_noise() -> None:
+    assert not Estimate(1.0, 0.505 * 10, 100, 1e6).is_too_noisy(), "1.96 of them do not reach nothing"
+
+
+@pytest.mark.parametrize(("launches", "wide"), [(3, 0.004), (4, 0.03), (4, 0.05), (12, 0.1)])
+def test_the_launches_that_clear_a_border_are_the_first_of_all_that_do(launches: int, wide: float) -> None:
+    """By SciPy, one number after another; what is clear now needs no more."""
+    found = Estimate(-0.05, wide, launches, launches + 3.0)
+    for border, off, told in (
+        (-0.03, 0.02, found.launches_to_clear(-0.03, 0.98)),
+        (-0.06, 0.01, found.launches_to_clear(-0.06, 0.98)),
+        (-0.03, 0.02 + 2 * wide / math.sqrt(launches), found.fewest_launches(-0.03, 0.98)),
+    ):
+        halves = ((n, scipy_stats.t(n + 3).ppf(0.99) * wide / math.sqrt(n)) for n in range(launches, 10_000))
+        assert told == next(n for n, half in halves if half < off), border
+
+
+def test_more_than_a_thousand_launches_are_none() -> None:
+    """With many degrees of freedom: the error that 1.96 of make a distance of one at so many launches."""
+    border = [math.sqrt(n) / float(scipy_stats.norm.ppf(0.975)) for n in (999.9, 1000.1)]
+    assert [Estimate(1.0, wide, 9, 1e9).launches_to_clear(0.0, 0.95) for wide in border] == [1000, None]
+
+
+def test_logs_of_launches_have_relative_errors_and_none_where_nothing_is_left() -> None:
+    """By hand: medians of 2 and -1 s, of rounds that are 1 s off."""
+    rows = [("b", 0, 1.0), ("b", 0, 2.0), ("b", 0, 3.0), ("a", 0, -2.0), ("a", 0, -1.0), ("a", 0, 0.0)]
+    frame = pd.DataFrame(rows, columns=["case", "launch", "seconds"]).assign(tool="x", run="r", round=[0, 1, 2] * 2)
+    a, b = statistics.launch_logs(frame).to_dict("records")
+    assert (a["case"], math.isnan(a["value"])) == ("a", True)
+    assert (b["case"], b["value"]) == ("b", pytest.approx(math.log(2)))
+    assert b["error"] == pytest.approx(1.4826 * math.sqrt(math.pi / 2) / math.sqrt(3) / 2)
+    both = frame.assign(case=frame["case"].replace("a", "today")).assign(seconds=lambda rows: rows["seconds"].abs() + 1)
+    found = statistics.ratio_logs(both, {"b": "today"}, UNIT)
+    assert found["value"].tolist() == pytest.approx([math.log(1.5)])
+    assert statistics.ratio_logs(frame, {"a": "b"}, UNIT).empty
