@@ -15,7 +15,6 @@ from pyopbench.judge.latencies import (
     latency_table,
     measured_cases,
     partners_of,
-    without_number_text,
 )
 from pyopbench.model.case import Case, Failure
 from pyopbench.store.types import UNKNOWN_OP, Catalogue
@@ -156,12 +155,3 @@ def test_the_gravest_reason_comes_first_and_then_the_one_of_most_cases() -> None
     holes = holes_of(run_with(*failures, cases=(SINH, RELU, LARGER)), set())
     assert [hole.reason for hole in holes[:3]] == ["three", "two", "one"]
     assert holes[3].status == "not measured"
-
-
-def test_cases_without_a_number_are_counted_once_where_all_are_alike() -> None:
-    assert without_number_text({"unsupported": 75}) == "No number: 75 unsupported cases; the report says why"
-    assert without_number_text({"wrong": 1}) == "No number: 1 wrong case; the report says why"
-    assert (
-        without_number_text({"wrong": 1, "timeout": 6})
-        == "No number: 7 cases (1 wrong, 6 timeout); the report says why"
-    )

@@ -16,7 +16,6 @@ from pyopbench.judge.ports import (
     Attempt,
     attempts_of,
     notes_text,
-    pays_text,
     port_commands,
 )
 from pyopbench.model import formatting
@@ -142,18 +141,3 @@ def test_each_thing_to_know_is_a_sentence() -> None:
     assert "mine.py:3" in texts[2]
     assert len(set(notes_text(tuple(NOTES), (), is_formatted=True))) == len(NOTES)
     assert notes_text((), (), is_formatted=True) == ()
-
-
-@pytest.mark.parametrize(
-    ("ratios", "text"),
-    [
-        ({100: 3.14, 10_000: 12}, "3.1 to 12 times as fast as the callback (sizes 100, 10000)."),
-        (
-            {10: 0.8, 99: 0.09},
-            "0.090 to 0.80 times as fast as the callback (sizes 10, 99): keep the callback.",
-        ),
-        ({7: 2.04}, "2.0 times as fast as the callback."),
-    ],
-)
-def test_whether_a_port_pays_is_said_with_what_measures_it(ratios: dict[int, float], text: str) -> None:
-    assert pays_text(ratios) == f"{text} This was timed for a moment; `pyopbench run` measures it."

@@ -175,16 +175,6 @@ def test_a_run_between_two_levels_belongs_to_the_nearer_one(between, places):
     assert [one.place for one in changes_of(values)] == places
 
 
-def test_what_is_found_is_not_taken_for_noise():
-    """Of the differences over three points, a third cross a step here."""
-    values = ERROR * np.random.default_rng(4).standard_normal(40)
-    stepped = values + np.repeat([0, 9.0, 0.0, 9.0, 0.0], 8)
-    errors = np.full(40, ERROR)
-    alone = scale_within(values, errors)
-    assert scale_within(stepped, errors, [8, 16, 24, 32]) == pytest.approx(alone, rel=0.35)
-    assert scale_within(stepped, errors) > 10 * alone
-
-
 # against plain definitions
 @pytest.mark.parametrize("thresholds", [THRESHOLDS, UNCORRELATED_THRESHOLDS])
 def test_longer_series_need_a_little_more_and_by_most_noise_that_lasts(thresholds):
