@@ -285,6 +285,19 @@ def test_where_a_change_lies_is_what_is_left_of_its_places_at_95_percent(seed):
     assert change.error == pytest.approx(math.hypot(left.error, right.error))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_step_is_found_where_it_explains_the_points_by_their_precision_as_well_as_a_slope_does(seed):
+    """A level that turns into another within about three points; by what weighted lines leave unexplained."""
+    errors, at = 0.1 * np.random.default_rng(seed).uniform(0.5, 1.5, 15), np.arange(15)
+    values = 0.7 / (1 + np.exp(7.2 - at))
+    errors *= max(scale_within(values, errors), 1.0)
+    cut = clipped(values, errors)
+    step, slope = (
+        np.square((cut - np.polyval(np.polyfit(by, cut, 1, w=1 / errors), by)) / errors).sum() for by in (at >= 8, at)
+    )
+    assert [one.place for one in segment(values, errors).changes] == ([8] if step <= slope else [])
+
+
 WAVE = 0.05 * np.sin(2 * np.pi * np.arange(120) / 30)
 
 
