@@ -26,8 +26,9 @@ from pyopbench.judge.comparison import diff, gate
 from pyopbench.judge.comparison.history import read_history
 from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.decision import standing_text
+from pyopbench.judge.devices import DeviceComparison, DeviceSummary, OnDevice
 from pyopbench.judge.evidence import notes_of
-from pyopbench.judge.latencies import Hole, op_of, without_number_text
+from pyopbench.judge.latencies import Hole, op_of, with_pipeline, without_number_text
 from pyopbench.judge.noise import UNKNOWN_STATE, MachineState, machine_state
 from pyopbench.judge.ports import Attempt, pays_text, port_path
 from pyopbench.judge.verdicts import Controls
@@ -35,6 +36,7 @@ from pyopbench.model.case import Failure
 from pyopbench.stats import estimate
 from pyopbench.stats.costs import round_costs
 from pyopbench.stats.unpaired import unpaired
+from pyopbench.store.own_runs import run_of
 from pyopbench.store.types import PortLine
 from revision_runs import DIFFERENT, revision, write_revisions
 
@@ -121,6 +123,22 @@ def test_nobody_is_asked_for_more_than_two_hundred_launches_and_a_failed_callbac
     assert not has(judged(**near, failures=(failed,)).why_text(), "--launches")
 
 
+def test_what_is_measured_on_is_within_twice_the_best_or_a_tenth_of_todays_time() -> None:
+    for best, near, far in ((1e-4, 1.99e-4, 2.01e-4), (1e-6, 1.09e-5, 1.11e-5)):
+        seconds = {CURRENT.key: 1e-4, PARALLEL.key: best, BATCH.key: best, POOL.key: near, pipelines.PORT.key: far}
+        found = pipeline.interim_analysis_of(pipelines.rows(seconds, noise=0.0), 3)
+        assert found.open == {pipelines.id_of(one) for one in (CURRENT, PARALLEL, BATCH, POOL)}
+        assert has(found.text, "3 launches", "4 of 5")
+
+
+def test_cases_in_a_pipeline_are_compared_among_all_others() -> None:
+    run = run_of(pipelines.side(EVERY))
+    whole = with_pipeline(run)
+    assert run.pipeline is not None
+    assert (whole.cases, len(whole.frame)) == (run.pipeline.cases, len(run.pipeline.frame))
+    assert (whole.failures, whole.pipeline, with_pipeline(whole)) == (run.pipeline.failures, None, whole)
+
+
 # Two sides, and revisions
 
 
@@ -179,8 +197,12 @@ def test_a_gate_names_what_fails_the_worst_first(gated: gate.Gate) -> None:
     assert has(gate.difference_text(label, difference), "r1", "double", "10", DIFFERENT.reason)
     assert has(gated.broken_text(broken), "r3", "no setup.py")
     assert has(gated.reach_text(), diff.reach_text(gated.smallest or 0.0))
-    alike = {"r1": replace(gated.comparisons["r1"], smallest=0.049)}
-    assert has(replace(gated, comparisons=alike).reach_text(), diff.reach_text(0.049), "5%")
+    for smallest in (0.049, 0.05, 0.06):
+        alike = replace(gated, comparisons={"r1": replace(gated.comparisons["r1"], smallest=smallest)})
+        assert has(alike.reach_text(), diff.reach_text(smallest))
+        assert (alike.reach_text() != diff.reach_text(smallest)) == (smallest < 0.05)
+        assert replace(alike, fail_on=None).reach_text() == diff.reach_text(smallest)
+    assert gated.reach_text() != replace(gated, comparisons={}).reach_text() not in ("", None)
     busy = replace(gated, machine=MachineState(99.0, None, 1), command=("pyopbench", "gate"))
     assert (gated.warning_text(), has(busy.warning_text(), "99.0", "pyopbench gate")) == ("", True)
     dirty = structs.replace(gated.first, revision=structs.replace(revision("r0", 0), dirty=True))
@@ -219,6 +241,16 @@ def test_answers_that_are_not_the_whole_story_are_counted_and_noted() -> None:
     assert standing_text([replace(usual, ranges=usual.ranges[:1])]) == ""
     told = [notes_of(one, run) for one in (usual, replace(usual, ranges=()), replace(usual, ranges=(), seconds=()))]  # type: ignore[arg-type]
     assert [[has(note, "10k") for note in one] for one in told] == [[True, False], [True], []]
+
+
+def test_devices_are_told_by_ranges_of_sizes_and_ratios_by_their_ends() -> None:
+    on, where = OnDevice("native", 1.0, 3), ("sinh", "forward", "call", "float32")
+    measured: Any = ((10, 3.0, "cpu"), (1_000, 2.0, "cpu"), (10_000, 1.0, None), (100_000, 0.5, "gpu"))
+    sizes = tuple(DeviceComparison(*where, size, on, on, at, None, None, device) for size, at, device in measured)
+    found = DeviceSummary(*where, sizes)
+    assert has(found.devices_text(), "cpu at 10 to 1k", "at 10k", "gpu at 100k")
+    assert (has(found.ratios_text(), "0.500×", "3.00×"), found.devices_text().count("cpu")) == (True, 1)
+    assert replace(found, sizes=sizes[1:2] * 2).ratios_text() == "2.00×"
 
 
 def test_holes_ports_and_controls_name_what_they_are_of() -> None:

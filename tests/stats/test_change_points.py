@@ -301,18 +301,24 @@ def test_a_step_is_found_where_it_explains_the_points_by_their_precision_as_well
 WAVE = 0.05 * np.sin(2 * np.pi * np.arange(120) / 30)
 
 
-def in_wave(times):
-    """Return a series that drifts, in which means of fifteen points differ so many times the usual at one place."""
-    moved = {at: WAVE[at : at + 15].mean() - WAVE[at - 15 : at].mean() for at in range(15, 106)}
-    usual = by_quantiles([abs(move) for at, move in moved.items() if abs(at - 62) >= 15])
-    return WAVE + (times * usual - moved[62]) * (np.arange(120) >= 62), usual
+def in_wave(times, stop=120):
+    """Return a series that drifts, and has a level in which means differ so many times the usual at its ends at least.
+
+    They are of an eighth of the points, or of as many as the level has.
+    """
+    width, ends = min(15, stop - 62), [place for place in (62, stop) if place < 120]
+    moved = {at: WAVE[at : at + width].mean() - WAVE[at - width : at].mean() for at in range(width, 121 - width)}
+    usual = by_quantiles([abs(one) for at, one in moved.items() if all(abs(at - place) >= width for place in ends)])
+    step = times * usual + max(-moved[62], moved.get(stop, -1.0))
+    return WAVE + step * ((np.arange(120) >= 62) & (np.arange(120) < stop)), usual
 
 
-@pytest.mark.parametrize(("times", "places"), [(3.9, []), (4.1, [62])])
-def test_in_a_series_that_drifts_a_step_is_found_from_four_times_the_usual_move_on(times, places):
-    """An eighth of the series is the longest stretch that is compared."""
-    values, _ = in_wave(times)
-    assert [one.place for one in segment(values, np.full(120, 0.001)).changes] == places
+@pytest.mark.parametrize("stop", [120, 72, 68, 66])
+@pytest.mark.parametrize("times", [3.9, 4.1])
+def test_in_a_series_that_drifts_a_step_is_found_from_four_times_the_usual_move_on(times, stop):
+    values, _ = in_wave(times, stop)
+    found = [one.place for one in segment(values, np.full(120, 0.001)).changes]
+    assert found == ([place for place in (62, stop) if place < 120] if times > 4 else [])
 
 
 @pytest.mark.parametrize(("share", "places"), [(0.98, []), (1.02, [62])])
