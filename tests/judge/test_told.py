@@ -26,9 +26,8 @@ from pyopbench.judge.comparison import diff, gate
 from pyopbench.judge.comparison.history import read_history
 from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.decision import standing_text
-from pyopbench.judge.devices import DeviceComparison, DeviceSummary, OnDevice
 from pyopbench.judge.evidence import notes_of
-from pyopbench.judge.latencies import Hole, op_of, with_pipeline, without_number_text
+from pyopbench.judge.latencies import Hole, op_of, without_number_text
 from pyopbench.judge.noise import UNKNOWN_STATE, MachineState, machine_state
 from pyopbench.judge.ports import Attempt, pays_text, port_path
 from pyopbench.judge.verdicts import Controls
@@ -36,7 +35,6 @@ from pyopbench.model.case import Failure
 from pyopbench.stats import estimate
 from pyopbench.stats.costs import round_costs
 from pyopbench.stats.unpaired import unpaired
-from pyopbench.store.own_runs import run_of
 from pyopbench.store.types import PortLine
 from revision_runs import DIFFERENT, revision, write_revisions
 
@@ -129,14 +127,6 @@ def test_what_is_measured_on_is_within_twice_the_best_or_a_tenth_of_todays_time(
         found = pipeline.interim_analysis_of(pipelines.rows(seconds, noise=0.0), 3)
         assert found.open == {pipelines.id_of(one) for one in (CURRENT, PARALLEL, BATCH, POOL)}
         assert has(found.text, "3 launches", "4 of 5")
-
-
-def test_cases_in_a_pipeline_are_compared_among_all_others() -> None:
-    run = run_of(pipelines.side(EVERY))
-    whole = with_pipeline(run)
-    assert run.pipeline is not None
-    assert (whole.cases, len(whole.frame)) == (run.pipeline.cases, len(run.pipeline.frame))
-    assert (whole.failures, whole.pipeline, with_pipeline(whole)) == (run.pipeline.failures, None, whole)
 
 
 # Two sides, and revisions
@@ -241,16 +231,6 @@ def test_answers_that_are_not_the_whole_story_are_counted_and_noted() -> None:
     assert standing_text([replace(usual, ranges=usual.ranges[:1])]) == ""
     told = [notes_of(one, run) for one in (usual, replace(usual, ranges=()), replace(usual, ranges=(), seconds=()))]  # type: ignore[arg-type]
     assert [[has(note, "10k") for note in one] for one in told] == [[True, False], [True], []]
-
-
-def test_devices_are_told_by_ranges_of_sizes_and_ratios_by_their_ends() -> None:
-    on, where = OnDevice("native", 1.0, 3), ("sinh", "forward", "call", "float32")
-    measured: Any = ((10, 3.0, "cpu"), (1_000, 2.0, "cpu"), (10_000, 1.0, None), (100_000, 0.5, "gpu"))
-    sizes = tuple(DeviceComparison(*where, size, on, on, at, None, None, device) for size, at, device in measured)
-    found = DeviceSummary(*where, sizes)
-    assert has(found.devices_text(), "cpu at 10 to 1k", "at 10k", "gpu at 100k")
-    assert (has(found.ratios_text(), "0.500×", "3.00×"), found.devices_text().count("cpu")) == (True, 1)
-    assert replace(found, sizes=sizes[1:2] * 2).ratios_text() == "2.00×"
 
 
 def test_holes_ports_and_controls_name_what_they_are_of() -> None:

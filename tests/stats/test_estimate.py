@@ -328,20 +328,6 @@ def test_what_has_one_launch_or_no_share_shows_no_spread_and_more_launches_count
     assert usual_spread([*some, Launches(np.array([0.0, 9.0]), leverage=0.0)]).variance == pytest.approx(0.04)
 
 
-def test_many_cases_that_agree_by_more_than_their_rounds_explain_have_no_spread_of_their_own() -> None:
-    assert usual_spread([Launches(np.arange(3) / 1e3, np.full(3, 0.1))] * 20).variance == 0.0
-
-
-def test_launches_that_agree_are_as_uncertain_as_what_is_known_of_them() -> None:
-    assert OWN.estimate(Launches(np.full(3, 0.1))).standard_error == pytest.approx(0.0, abs=1e-8)
-    rounds = Launches(np.full(3, 0.1), np.array([0.2, math.nan, 0.2]))
-    assert rounds.squared_errors.tolist() == pytest.approx([0.04, 0.0, 0.04])
-    assert Launches(np.full(2, 0.1)).squared_errors.tolist() == [0.0, 0.0]
-    found = Spread(0.01).estimate(rounds, shared=0.5)
-    assert found.spread**2 / 3 == pytest.approx(4 / 6 / (2 / 0.05 + 1 / 0.01))
-    assert found.shared == 0.5
-
-
 @pytest.mark.parametrize("many", [1, 2, 20])
 def test_all_of_many_means_stay_below_their_reach_at_95_percent(many: int) -> None:
     found = Estimate(0.3, 0.04, 4, 3.0)

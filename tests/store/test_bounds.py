@@ -16,18 +16,9 @@ from pyopbench.model.errors import BadInput
 from pyopbench.store import json_file
 from pyopbench.store.foreign import read_file
 from pyopbench.store.own_runs import run_of
-from pyopbench.store.run import name_sides, report_folder, short_hash
 from pyopbench.store.types import (
-    Catalogue,
-    Gpu,
-    Noise,
-    OpFacts,
-    OwnOpFacts,
-    Side,
-    VariantFacts,
     decode_line,
 )
-from revision_runs import revision
 
 CASE = stored.case("well")
 MOST = 2**53
@@ -41,18 +32,6 @@ def test_what_json_lacks_is_none_and_keys_are_text() -> None:
         "b": {"2.5": [None, expected]},
     }
     assert json_file.encode_in_lines({"a": math.nan}).decode() == '{\n "a": null\n}\n'
-
-
-@pytest.mark.parametrize(
-    ("kind", "needed"),
-    [
-        *((kind, {}) for kind in (OpFacts, VariantFacts, Side)),
-        *((Gpu, {"held_back_by": None}), (Noise, {"wall_seconds": 1.0, "steal_seconds": None, "load": None})),
-        *((OwnOpFacts, {"words": [], "fingerprint": "0"}), (Catalogue, {"ops": {}, "variants": {}})),
-    ],
-)
-def test_what_is_as_usual_is_not_written(kind: Any, needed: dict[str, Any]) -> None:
-    assert json_file.encode(kind(**needed)) == json_file.encode(needed)
 
 
 def refused(place: str, value: Any) -> bool:
@@ -114,14 +93,6 @@ def test_blocks_of_another_tool_are_of_one_launch_sweep_round_and_copy(tmp_path:
     content["results"][FORWARD][at] = -1
     with pytest.raises(BadInput):
         read_file(write(tmp_path / "early.json", content))
-
-
-def test_sides_are_named_by_revision_and_software_and_hashes_by_ten_digits() -> None:
-    for length, shown in ((39, 39), (40, 10), (41, 41), (64, 10)):
-        assert short_hash("a" * length) == "a" * shown
-    sides = [Side(), Side(revision=revision("main", 1), tf="2.16.2"), Side()]
-    assert [side.label for side in name_sides(sides)] == ["here", "main 2.16.2", "here-2"]
-    assert [report_folder(Path("r"), label) for label in ("a/../b c", "...")] == [Path("r/a-..-b-c"), Path("r/side")]
 
 
 def test_a_launch_in_a_pipeline_takes_its_preparing_and_its_blocks() -> None:
