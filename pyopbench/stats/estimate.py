@@ -237,7 +237,7 @@ class Estimate:
         if self.standard_error == 0:
             return 0.0 if distance > 0 else 1.0
         near, far = distance / self.standard_error, (distance + 2 * delta) / self.standard_error
-        return min(float(special.stdtr(self.degrees, -near) + special.stdtr(self.degrees, -far)), 1.0)
+        return float(special.stdtr(self.degrees, -near) + special.stdtr(self.degrees, -far))
 
     def launches_to_clear(self, border: float, level: float) -> int | None:
         """Return about how many launches in all would take the interval clear of `border`, if mean and spread stay.

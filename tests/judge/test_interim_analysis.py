@@ -136,11 +136,6 @@ def test_what_is_missing_counts_from_the_launches_of_the_case_itself() -> None:
     assert interim_analysis_of(judgement, 6, 9).open
 
 
-def test_nothing_goes_on_after_the_last_launch() -> None:
-    judgement = unresolved(judged({"native": 5e-5}, **QUIET), 5, 4)
-    assert interim_analysis_of(judgement, 8, 8).open == frozenset()
-
-
 def test_one_launch_asks_for_a_second() -> None:
     judgement = judged({"native": 5e-5}, launches=1)
     assert case("native", 1_000) in interim_analysis_of(judgement, 1, 2).open

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -71,11 +70,6 @@ def test_only_what_the_step_still_waits_for_is_worth_anything() -> None:
     found = judged({PORT.key: 1e-5, PARALLEL.key: 4.9e-5}, step)
     assert found.is_hidden is False
     assert found.action == "parallel"
-
-
-def test_an_input_about_as_long_as_the_step_is_neither_hidden_nor_not() -> None:
-    found = judged({}, TrainingStep(32, judged({}).input_seconds[0]))
-    assert found.is_hidden is None
 
 
 @pytest.mark.parametrize("step", [NO_STEP, TrainingStep(32, 1e-6), TrainingStep(32, 10.0)])
@@ -153,24 +147,11 @@ def test_what_keeps_up_with_the_training_step_is_measured_on_however_quick_the_b
     assert POOL.key in open_keys({CURRENT.key: 1e-2, POOL.key: 1e-2}, step_seconds=6e-3)
 
 
-def test_what_saves_nearly_as_much_of_the_current_time_is_measured_on_though_it_takes_several_times_as_long() -> None:
-    """Of two that leave 1% and 4% of the time, the one of less work may be chosen."""
-    assert POOL.key in open_keys({CURRENT.key: 1e-2, POOL.key: 4e-4})
-
-
 def test_the_step_of_a_run_is_the_one_that_it_was_planned_for() -> None:
     assert step_of(rows(ALIKE).plan) == TrainingStep(32)
     planned = rows(ALIKE, changes={"pipeline": plan(step_seconds=1e-3, step_elements=8)}).plan
     step = step_of(planned)
     assert (step.elements, step.seconds) == (8, pytest.approx(8e-3))
-
-
-@pytest.mark.parametrize("noise", [0.05, 0.1, 2.0])
-def test_an_undecided_answer_says_how_many_launches_decide_it(noise: float) -> None:
-    found = judge(rows({**ALIKE, PARALLEL.key: 9.4e-5}, noise=noise, seed=3), 0.03, TrainingStep(32, None))
-    assert found.action == "undecided"
-    (launches,) = re.findall("--launches ([0-9]+) --budget [0-9]+m", found.why_text())
-    assert 4 <= int(launches) <= 200
 
 
 def test_the_command_of_the_answer_writes_what_was_measured() -> None:

@@ -16,7 +16,6 @@ from pyopbench.judge.ports import (
     Attempt,
     attempts_of,
     notes_text,
-    pays_text,
     port_commands,
 )
 from pyopbench.model import formatting
@@ -142,10 +141,3 @@ def test_each_thing_to_know_is_a_sentence() -> None:
     assert "mine.py:3" in texts[2]
     assert len(set(notes_text(tuple(NOTES), (), is_formatted=True))) == len(NOTES)
     assert notes_text((), (), is_formatted=True) == ()
-
-
-@pytest.mark.parametrize(
-    ("ratios", "said"), [({100: 3.14, 10_000: 12}, "3.1 to 12 times"), ({10: 0.8, 99: 0.09}, "keep the callback")]
-)
-def test_whether_a_port_pays_is_said(ratios: dict[int, float], said: str) -> None:
-    assert said in pays_text(ratios)

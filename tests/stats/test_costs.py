@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -90,23 +91,34 @@ def test_a_ratio_is_taken_within_a_round() -> None:
     assert ratios(*rows) == {("a", 0): 0.25, ("b", 0): 2.0}
 
 
-def test_the_ratio_of_a_launch_is_the_median_of_those_of_rounds() -> None:
-    """By hand: 1/4, 1/2 and 3/4, at a median of 4; 2/8 lies 2 below half of 8, half of the median."""
-    found = ratios(*(("today", place, today) for place, today in enumerate((8.0, 2.0, 4.0))),
-                   *(("a", place, cost) for place, cost in enumerate((2.0, 1.0, 3.0))))  # fmt: skip
-    assert found == {("a", 0): 0.0, ("a", 1): 0.5, ("a", 2): 0.75}
-
-
 def test_a_ratio_below_zero_is_a_number_and_one_to_nothing_is_none() -> None:
     assert ratios(("today", 0, 4.0), ("a", 0, -1.0)) == {("a", 0): -0.25}
     assert ratios(("today", 0, 0.0), ("a", 0, 1.0)) == {}
     assert ratios(("today", 0, -4.0), ("a", 0, 1.0)) == {}
 
 
-def test_rounds_in_which_today_costs_less_than_nothing_count_for_what_they_are() -> None:
-    """By hand: above 1/2 the rounds of 4 and 2 are below, and that of -1 is: 1 more than half of it is above zero."""
-    rows = [("today", 0, 4.0), ("a", 0, 2.0), ("today", 1, 2.0), ("a", 1, 4.0), ("today", 2, -1.0), ("a", 2, -2.0)]
-    assert ratios(*rows) == {("a", 0): 0.5, ("a", 1): 2.0, ("a", 2): -0.25}
+@pytest.mark.parametrize("rounds", [1, 4, 5, 8, 9])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_launch_is_the_share_at_which_as_many_rounds_are_above_as_below_next_to_that_of_medians(
+    rounds: int, seed: int
+) -> None:
+    """By counting at every place; noise makes the callback cost less than nothing in some rounds."""
+    rng = np.random.default_rng([rounds, seed])
+    today, cost = rng.normal(1.5, 1.2, rounds), rng.normal(0.8, 0.5, rounds)
+    level = float(np.median(today))
+    found = ratios(*(("today", *one) for one in enumerate(today)), *(("a", *one) for one in enumerate(cost)))
+    turns = sorted(cost / today)
+    between = [turns[0] - 1, *((low + high) / 2 for low, high in pairwise(turns)), turns[-1] + 1]
+    above = [int(np.sign(cost - share * today).sum()) for share in between]
+    crossed = [turn for turn, (before, after) in zip(turns, pairwise(above), strict=True) if before > 0 > after]
+    crossed += [at for at, (before, here) in zip(between[1:-1], pairwise(above), strict=False) if before > 0 == here]
+    if level <= 0 or not crossed:
+        assert found == {}
+        return
+    share = min(crossed, key=lambda one: abs(one - np.median(cost) / level))
+    off = cost - share * today
+    expected = share + (off - np.median(off)) / level
+    assert [found["a", place] for place in range(rounds)] == pytest.approx(list(expected))
 
 
 @pytest.mark.parametrize("true", [0.02, 0.5, 1.0, 2.0])

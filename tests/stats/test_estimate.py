@@ -188,13 +188,6 @@ def test_what_is_no_number_makes_nothing_of_all(bad: float) -> None:
     assert estimate.border_p(DELTA) == 1
 
 
-def test_the_p_for_no_minimum_effect_is_scipys_paired_t_test() -> None:
-    first = np.array([1.0, 1.2, 0.9, 1.1, 1.4])
-    second = np.array([0.8, 1.3, 0.7, 0.9, 1.2])
-    expected = scipy_stats.ttest_rel(first, second).pvalue
-    assert Estimate.of(first - second).border_p(0.0) == pytest.approx(expected, rel=1e-10)
-
-
 @given(mean=st.floats(-0.3, 0.3), spread=st.floats(1e-4, 0.2), n=st.integers(2, 30), delta=st.floats(0.0, 0.1))
 def test_p_is_the_error_that_the_noise_needs_to_cross_the_nearer_border(
     mean: float, spread: float, n: int, delta: float
@@ -219,32 +212,12 @@ def test_fewer_than_two_launches_have_no_interval(values: list[float]) -> None:
     assert estimate.launches_to_clear(0.0, 0.95) is None
 
 
-def test_the_launches_that_would_clear_a_border_do_and_one_less_does_not() -> None:
-    estimate = Estimate(0.05, 0.04, 4, 3.0)
-    enough = estimate.launches_to_clear(0.03, 0.99)
-    assert enough is not None
-    assert Estimate(0.05, 0.04, enough, enough - 1.0).interval(0.99)[0] > 0.03
-    assert Estimate(0.05, 0.04, enough - 1, enough - 2.0).interval(0.99)[0] <= 0.03
-    assert Estimate(0.03, 0.04, 4, 3.0).launches_to_clear(0.03, 0.99) is None
-
-
 def test_an_end_beyond_float64_is_infinite_and_nothing_stays_nothing() -> None:
     far = statistics.Estimate.of([0.0, 1.0])
     low, high = (statistics.exp(end) for end in far.interval(1 - 1e-6))
     assert (low, high) == (0.0, math.inf)
     assert statistics.exp(700.0) == math.exp(700.0)
     assert math.isnan(statistics.exp(math.nan))
-
-
-def test_luck_may_have_been_bad_and_needs_fewer_launches_then() -> None:
-    """A mean on the border is given up only when two standard errors are not enough to leave it."""
-    border = math.log(1.03)
-    on_border = Estimate(border, 0.01, 4, 3.0)
-    assert on_border.launches_to_clear(border, 0.999) is None
-    fewest = on_border.fewest_launches(border, 0.999)
-    assert fewest == Estimate(border + 0.01, 0.01, 4, 3.0).launches_to_clear(border, 0.999)
-    assert Estimate.of([]).fewest_launches(0.03, 0.95) is None
-    assert Estimate.of([0.1]).fewest_launches(0.03, 0.95) == 2
 
 
 def test_a_shared_variance_is_added_after_the_launches() -> None:
@@ -280,19 +253,6 @@ def test_a_share_varies_in_proportion_to_itself() -> None:
     """What is usual is a variance of a share of 1; that of a share of a tenth is a hundredth of it."""
     found = Spread(0.01).estimate(Launches(np.full(3, 0.1), leverage=0.1**2))
     assert found.spread**2 == pytest.approx(4 / 6 * 0.01 * 0.1**2)
-
-
-@pytest.mark.parametrize("launches", [2, 3, 5])
-def test_the_usual_spread_of_many_cases_is_found_whatever_a_few_of_them_do(launches: int) -> None:
-    rng = np.random.default_rng(launches)
-    rows = 0.02 * rng.standard_normal((400, launches)) * np.where(np.arange(400) < 20, 10, 1)[:, None]
-    assert math.sqrt(usual_spread(map(Launches, rows)).variance) == pytest.approx(0.02, rel=0.15)
-
-
-def test_what_rounds_explain_is_no_spread_between_launches() -> None:
-    rows = 0.02 * np.random.default_rng(7).standard_normal((400, 4))
-    errors = np.full(4, math.sqrt(0.02**2 - 0.01**2))
-    assert math.sqrt(usual_spread(Launches(row, errors) for row in rows).variance) == pytest.approx(0.01, rel=0.2)
 
 
 def test_few_cases_differ_by_at_least_the_usual() -> None:
@@ -339,15 +299,83 @@ def test_costs_that_launches_agree_on_are_shown_and_those_that_are_noise_are_not
     assert noise > 0.84, "1 - P(t > 2) with one degree of freedom is 0.852"
 
 
-def test_a_cost_of_next_to_nothing_is_told_beside_a_callback_that_costs_far_more() -> None:
-    """0.2 us give or take 2 us is little beside 100 us, and noise beside 3 us or where nothing is known."""
-    cost = Estimate.of([-1.8e-6, 2.2e-6])
-    assert not cost.is_too_noisy(today=1e-4)
-    assert cost.is_too_noisy(today=3e-6)
-    assert cost.is_too_noisy()
-
-
 def test_one_launch_is_too_noisy_where_its_cost_is_impossible() -> None:
     assert Estimate.of([-1e-6]).is_too_noisy()
     assert not Estimate.of([-1e-6]).is_too_noisy(today=1e-4)
     assert not Estimate.of([1e-6]).is_too_noisy()
+
+
+# against plain definitions
+@pytest.mark.parametrize(("cases", "launches"), [(5, 5), (6, 2), (6, 3), (9, 2), (10, 2), (7, 6)])
+def test_six_cases_of_ten_degrees_in_all_show_by_their_median_what_fewer_show_by_their_sum(
+    cases: int, launches: int
+) -> None:
+    """With SciPy: a variance of few launches over what half of all such variances are below."""
+    rng = np.random.default_rng(cases)
+    values, errors = 0.3 * rng.standard_normal((cases, launches)), rng.uniform(0.01, 0.2, (cases, launches))
+    shares = rng.uniform(0.2, 2.0, cases)
+    found = usual_spread(map(Launches, values, errors, shares))
+    degrees, variances, within = launches - 1, values.var(axis=1, ddof=1), (errors**2).mean(axis=1)
+    halves = scipy_stats.chi2(degrees).median() / degrees
+    is_many = cases >= 6 and cases * degrees >= 10
+    usual = np.median((variances / halves - within) / shares) if is_many else np.sum(variances - within) / shares.sum()
+    assert (found.variance, found.degrees) == (pytest.approx(max(usual, 0.0)), 4.0)
+
+
+def test_what_has_one_launch_or_no_share_shows_no_spread_and_more_launches_count_more() -> None:
+    """By hand: variances of 0.08 with one degree and of 0.02 with two."""
+    some = [Launches(np.array(values)) for values in ([0.0, 0.4], [0.1, 0.1 + 0.02**0.5, 0.1 - 0.02**0.5], [7.0])]
+    assert usual_spread([*some, Launches(np.array([0.0, 9.0]), leverage=0.0)]).variance == pytest.approx(0.04)
+
+
+@pytest.mark.parametrize("many", [1, 2, 20])
+def test_all_of_many_means_stay_below_their_reach_at_95_percent(many: int) -> None:
+    found = Estimate(0.3, 0.04, 4, 3.0)
+    assert scipy_stats.t(3, scale=0.02).cdf(found.upper_reach(many)) ** many == pytest.approx(0.95)
+    assert Estimate.of([0.1]).upper_reach(many) == math.inf
+
+
+def test_a_shared_variance_alone_has_its_own_degrees() -> None:
+    assert Estimate(0.0, 0.0, 3, 2.0, 1e-4, 5.0).degrees == pytest.approx(5.0)
+    assert Estimate(0.0, 0.0, 3, 2.0, 1e-4).degrees == math.inf
+    assert math.isnan(Estimate.of([0.1]).degrees)
+    assert math.isnan(Estimate.of([0.1]).standard_error)
+
+
+@pytest.mark.parametrize(
+    ("mean", "error", "today", "is_noise"),
+    [
+        (-1.0, 0.0, 2.0, True),  # half of today's cost less than nothing
+        (-1.0, 0.0, 2.01, False),
+        (0.0, 0.0, 0.0, True),
+        (0.0, 0.0, 1.0, False),
+        *((1.0, error, 0.0, error > 0.5) for error in (0.49, 0.51)),  # the interval reaches below nothing
+        *((1.0, 5.1, today, today < 10.2) for today in (10.0, 10.3)),
+    ],
+)
+def test_a_cost_is_noise_from_half_of_it_or_of_todays_on(
+    mean: float, error: float, today: float, *, is_noise: bool
+) -> None:
+    """At two degrees of freedom the interval is 4.3 errors wide on either side."""
+    assert Estimate(mean, error * math.sqrt(3), 3, 2.0).is_too_noisy(today) == is_noise
+
+
+@pytest.mark.parametrize(("launches", "wide"), [(3, 0.004), (4, 0.03), (4, 0.05), (12, 0.1)])
+def test_the_launches_that_clear_a_border_are_the_first_of_all_that_do(launches: int, wide: float) -> None:
+    """By SciPy, one number after another; what is clear now needs no more."""
+    found = Estimate(-0.05, wide, launches, launches + 3.0)
+    for border, off, told in (
+        (-0.03, 0.02, found.launches_to_clear(-0.03, 0.98)),
+        (-0.06, 0.01, found.launches_to_clear(-0.06, 0.98)),
+        (-0.03, 0.02 + 2 * wide / math.sqrt(launches), found.fewest_launches(-0.03, 0.98)),
+    ):
+        halves = ((n, scipy_stats.t(n + 3).ppf(0.99) * wide / math.sqrt(n)) for n in range(launches, 10_000))
+        assert told == next(n for n, half in halves if half < off), border
+    assert Estimate(-0.03, wide, launches, 9.0).launches_to_clear(-0.03, 0.98) is None
+    assert [Estimate.of(values).fewest_launches(0.03, 0.95) for values in ([], [0.1])] == [None, 2]
+
+
+def test_more_than_a_thousand_launches_are_none() -> None:
+    """With many degrees of freedom: the error that 1.96 of make a distance of one at so many launches."""
+    border = [math.sqrt(n) / float(scipy_stats.norm.ppf(0.975)) for n in (999.9, 1000.1)]
+    assert [Estimate(1.0, wide, 9, 1e9).launches_to_clear(0.0, 0.95) for wide in border] == [1000, None]

@@ -17,7 +17,6 @@ from pyopbench.judge.comparison.bodies import (
     shared_bodies,
     weights_of,
 )
-from pyopbench.judge.comparison.diff import _smallest
 from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.judge.comparison.sides import BLOCK
 from pyopbench.judge.verdicts import verdicts_on
@@ -154,17 +153,3 @@ def test_a_body_has_the_cases_of_callbacks_and_none_of_ports(tmp_path: Path) -> 
             (key.body, key.kind)
         }
     assert bodies
-
-
-def test_the_slowdown_that_is_said_to_be_found_is_found_in_nine_of_ten_runs():
-    """What is said of runs over the same code, planted in other runs of the same noise."""
-    rng = np.random.default_rng(8)
-    effect, many = 0.05 / 3, 200
-    said = [_smallest([estimated(drawn(rng, 6, 4, 0.3, unlike=0.0))], math.log1p(effect), ERROR) for _ in range(many)]
-    planted = float(np.median(said))
-    found = sum(told_apart(drawn(rng, 6, 4, 0.3, slower=planted, unlike=0.0), effect) == "slower" for _ in range(many))
-    half = sum(
-        told_apart(drawn(rng, 6, 4, 0.3, slower=planted / 2, unlike=0.0), effect) == "slower" for _ in range(many)
-    )
-    assert found >= 0.85 * many
-    assert half < 0.7 * many
