@@ -186,8 +186,7 @@ STATUSES: dict[type[BaseException], Status] = {
     Elided: "elided",
     BaseException: "raised",
 }
-EXPECTED: tuple[Status, ...] = ("unsupported", "elided")
-"""Failures that are no fault of a variant: they are counted, and not shown one by one."""
+EXPECTED: tuple[Status, ...] = ("unsupported", "elided")  # no fault of a variant: counted, and not shown one by one
 
 
 @dataclass(frozen=True)
