@@ -174,7 +174,7 @@ def _edit(source: ProgramSource, file: Source, found: CallbackNode, placement: P
         if any(isinstance(scope, ast.ClassDef) for scope in source.scopes(function)[:1]):
             raise CannotPlace("it decorates a method")
         if ast.unparse(function.args) != ast.unparse(ast.arguments([], function.args.args, None, [], [], None, [])):
-            raise CannotPlace("it decorates a function with other parameters than those that have no default")
+            raise CannotPlace("it decorates a function that has defaults, `*args` or keyword-only parameters")
         arguments = ", ".join(one.arg for one in function.args.args)
         call = _call(source, found, placement, port, f"[{arguments}]", [one.arg for one in function.args.args])
         indent = " " * function.col_offset

@@ -208,14 +208,14 @@ def _compare_in_pairs(trial: Trial) -> None:
             _accept(trial, answers, change)
             return
         advice.lacked_time |= not is_complete
-        why = "the runs do not show that the program is faster"
+        with_it = "with it and the changes of other callbacks" if len(rows) > 1 else "with it"
+        why = f"the runs do not show that the program is faster {with_it}"
         if len(after) < 2:
             why = "no time was left to compare the program with and without it"
         elif realised.is_faster:
-            why = f"it saves less than {formatting.percent(effect)} of the time"
+            why = f"less than {formatting.percent(effect)} of the time is saved {with_it}"
         elif realised.is_slower:
-            why = "the program is slower with it"
-        why += " and the changes of other callbacks" if len(rows) > 1 else ""
+            why = f"the program is slower {with_it}"
         for row in rows:
             trial.withdraw(row, row.answer, why, "withdrawn", realised)
         # Changes that together do not help may do alone: the fastest one of those that ran once.

@@ -167,7 +167,7 @@ MinimumEffect = Annotated[
     typer.Option(
         "--min-effect",
         metavar="SHARE",
-        help=f"Smallest difference that matters. Default: the stored run's, else {formatting.percent(MINIMUM_EFFECT)}.",
+        help=f"Smallest difference that matters. Default: {formatting.percent(MINIMUM_EFFECT)}, or what the run says.",
         rich_help_panel=JUDGING,
         parser=parser("--min-effect", parse_share),
     ),

@@ -55,7 +55,7 @@ class RemainingWork:
         self.planned: dict[str, list[str]] = {}  # group -> ids of its cases
         for case in side.side.cases:
             self.planned.setdefault(Case.from_id(case).group, []).append(case)
-        self.open = dict(self.planned)  # of these, what no interim analysis has closed
+        self.open = dict(self.planned)  # of these, what the last interim analysis left open
         self.sampled: dict[str, set[int]] = {group: set() for group in self.planned}  # group -> launches with samples
         self.failed: set[str] = set()
         self.looks = 0  # interim analyses
@@ -164,7 +164,7 @@ class RemainingWork:
             self._texts[line.op, line.variant, line.dtype] = line.text
         elif isinstance(line, LookLine):
             self.looks += 1
-            self.open = _open_groups(self.open, line.open)
+            self.open = _open_groups(self.planned, line.open)
 
     def append_loss(self, group: str, launch: int, lost: CaseLost) -> None:
         """Store that a worker was lost in a group: its case fails, and a variant that has cost two workers is dropped.
@@ -329,7 +329,7 @@ class Launch:
                 then, now = self.work.side.side.environment.get(key), self._worker.environment.get(key)
                 if then != now:
                     raise BadInput(
-                        f"the {key} of the run is another, so new measurements could not be compared",
+                        f"`{key}` is not what it was when the run began, so new measurements could not be compared",
                         received=f"{now} now, {then} in {RUN_FILE}",
                         hint="resume it where it was started, or start a new run",
                     )

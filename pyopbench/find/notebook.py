@@ -119,12 +119,13 @@ def _as_python(rows: list[str]) -> list[str]:
     indent = rows[first][: len(rows[first]) - len(rows[first].lstrip())] if rows else ""
     rows = [row.removeprefix(indent) for row in rows]  # as IPython does for code that was pasted
     # Only where Python cannot go on: a line of an expression may begin as a magic does.
-    while (at := _problem(rows)[1] - 1) in range(len(rows)) and (found := LINE.match(rows[at])):
-        end = at + 1
-        while rows[end - 1].rstrip().endswith("\\") and end < len(rows):
-            end += 1
-        python = f"{found['target']} None" if found["target"] else "pass"
-        rows[at:end] = [found["indent"] + python, *[""] * (end - at - 1)]
+    while (at := _problem(rows)[1] - 1) in range(len(rows)):
+        while at and rows[at - 1].rstrip().endswith("\\"):  # what it continues
+            at -= 1
+        if (found := LINE.match(rows[at])) is None:
+            break
+        end = next((n for n in range(at + 1, len(rows)) if not rows[n - 1].rstrip().endswith("\\")), len(rows))
+        rows[at:end] = [f"{found['indent']}{found['target'] or '_ ='} None", *[""] * (end - at - 1)]
     return rows
 
 

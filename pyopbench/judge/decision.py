@@ -135,14 +135,13 @@ class SizeRange:
 class SizeSeconds:
     """What one op costs at a size, in seconds: `today` with the current callback, `after` with the answer.
 
-    `after` is None where that has no number there, and the same as `today` for keep and undecided. What is too noisy
-    (`Estimate.is_too_noisy`) is a number here, and is not shown as one.
+    `after` is None where that has no number there, and the same as `today` for keep and undecided. If it is too noisy
+    (`Estimate.is_too_noisy`), it is a number here, and is not shown as one; there is no comparison if `today` is.
     """
 
     size: int
     today: float
     after: float | None
-    today_too_noisy: bool = False
     after_too_noisy: bool = False
 
 

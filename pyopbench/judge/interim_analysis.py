@@ -75,7 +75,7 @@ def _is_reachable(verdict: Verdict, more: int, growth: float) -> bool:
     """Could `more` launches, and `growth` times the rounds in each, do what the fewest launches would do as they are?
 
     After few rounds, most of what launches differ by is noise of rounds, which falls with their number in all launches
-    together. How much of it is not is unknown yet, and what is closed is not opened again; so all of it is taken
+    together. How much of it is not is unknown yet, and what is closed is seldom opened again; so all of it is taken
     for noise of rounds. What is open needs another launch or another round.
     """
     if verdict.fewest is None:

@@ -256,14 +256,13 @@ def decide(
 
 def _seconds(comparison: SettingComparison, choice: Choice) -> tuple[SizeSeconds, ...]:
     """Return what one op costs now and with what was chosen, at each measured size."""
-    baseline, label = comparison.baseline, choice.label or comparison.baseline
+    label = choice.label or comparison.baseline
     after = comparison.curves[label] if label in comparison.curves else pd.Series(dtype="float64")
     return tuple(
         SizeSeconds(
             size,
             today,
             finite(float(after.get(size, math.nan))),
-            today_too_noisy=(baseline, size) in comparison.unclear,
             after_too_noisy=(label, size) in comparison.unclear,
         )
         for size, today in comparison.seconds.items()
@@ -319,7 +318,7 @@ class Judging:
 def interim_analysis(source: Source, judging: Judging, launches: int, most: int) -> InterimAnalysis:
     """Judge what a run has measured in so many launches, of at most so many, to see what is left open.
 
-    What is closed is not measured again, so it has to be clear at `INTERIM_ERROR`.
+    What is closed is not measured on, so it has to be clear at `INTERIM_ERROR`.
     """
     run = read_one([source])
     if run.pipeline is not None:

@@ -49,6 +49,7 @@ def test_a_cell_that_is_one_string_with_escapes_is_read_too(tmp_path: Path) -> N
         ("%matplotlib inline\n!pip install tensorflow\ntf.data?\n" + CALL, True),
         ("files = !ls\nfor x in y:\n    %time z = 1\n    " + CALL, True),
         ("!pip install \\\n  -q tensorflow\n" + CALL, True),
+        ("!echo \\\n  it's\n" + CALL, True),
         ("  " + CALL, True),
         ("%%time\n" + CALL, True),
         ("%%writefile train.py\nimport tensorflow as tf\n" + CALL, True),

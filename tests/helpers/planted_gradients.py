@@ -99,6 +99,11 @@ ROUGH: dict[str, Body] = {
     "bisection to 0.0001": Body(lambda x: bisected(x, 1e-4), _cbrt_gradient, (X,)),
     "bisection to 1e-07": Body(lambda x: bisected(x, 1e-7), _cbrt_gradient, (X,)),
     "softmax in float32": Body(in_float32(softmax), _softmax_gradient, (SIGNED,)),
+    "without some numbers": Body(
+        lambda x: np.where(np.isfinite(x), x * x, 0.0),
+        lambda d, x: (np.where(np.isfinite(x), 2 * x * d, 0.0),),
+        (np.array([0.5, np.nan, -1.5, np.inf, 2.0]),),
+    ),
     "rectified": Body(lambda x: np.maximum(x, 0), lambda d, x: ((x > 0) * d,), (AWAY,)),
     "near a kink": Body(np.abs, lambda d, x: (np.sign(x) * d,), (np.array([1e-7, -3e-6, 1e-5, 0.5]),)),
     "largest": Body(

@@ -17,7 +17,6 @@ GENERATED = "__autograph_generated_file"
 CONVERTED = "outer_factory.<locals>.inner_factory.<locals>."
 """Begins the names of the functions in them (tensorflow/python/autograph/pyct/transpiler.py)."""
 
-
 FROM_GENERATOR = "tf.data.Dataset.from_generator"
 """The body of a line that gives a pipeline a Python generator: TensorFlow calls that by functions of its own."""
 

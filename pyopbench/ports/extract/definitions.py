@@ -53,8 +53,11 @@ CHANGING = {
 LIBRARIES_OF_BODIES = ("numpy", "scipy", "math", "tensorflow", "keras")
 """Modules whose functions are called and never extracted, even if one is the whole body."""
 
-STATEMENTS = ("bisect", "contextlib", "heapq", "random", "tf_keras", "warnings")
-"""Further modules whose functions may be statements of a port: they change or check arguments."""
+STATEMENTS = ("bisect", "contextlib", "heapq", "operator", "random", "tf_keras", "warnings")
+"""Further modules whose functions may be statements of a port: they change their arguments, or warn."""
+
+DOING = "write writelines writerow writerows flush close send wait acquire debug info warning error exception log"
+"""Methods that write, wait or log."""
 
 ARGUMENTS = ("x", "y", "z", "a", "b", "c", "d", "e")
 """Names for arguments that have none."""
@@ -223,14 +226,13 @@ def require_computing(source: Source) -> None:
     nodes = list(ast.walk(source.tree))
     imports = [(alias, one) for one in nodes if isinstance(one, ast.Import | ast.ImportFrom) for alias in one.names]
     homes = {name_of(alias): str(getattr(one, "module", alias.name)).partition(".")[0] for alias, one in imports}
-    methods = CHANGING | {"set_shape", "watch"} | {one.name for one in nodes if isinstance(one, DEFINITIONS)}
     for node in (inner for one in source.tree.body if isinstance(one, DEFINITIONS) for inner in ast.walk(one)):
         entered = [one.context_expr for one in getattr(node, "items", ())]
         for call in [node.value] if isinstance(node, ast.Expr) else entered:
             function = getattr(call, "func", call)
             name, home = getattr(function, "attr", ""), homes.get(getattr(root_of(function), "id", ""))
-            is_own = name in methods if name else ast.unparse(function) != "open"
-            is_refused = not is_own if home is None else home not in (*LIBRARIES_OF_BODIES, *STATEMENTS)
+            is_doing = name in DOING.split() if name else ast.unparse(function) == "open"
+            is_refused = is_doing if home is None else home not in (*LIBRARIES_OF_BODIES, *STATEMENTS)
             if is_refused and isinstance(call, ast.Call):
                 why = f"it does more than compute: `{ast.unparse(function)}`"
                 raise CannotPort(why, fix="do that elsewhere, or use a callback", place=(source.path, call.lineno))

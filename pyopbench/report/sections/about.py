@@ -76,8 +76,8 @@ def _judged(judgement: Judgement) -> str:
         "Verdicts of one op and use are corrected together, so that the chance of any false one among them is at most "
         f"5%. Faster or slower means a difference of clearly more than {effect}, equivalent "
         f"clearly less; anything else is unresolved. {mix} The answer is the variant that takes the least work among "
-        f"those that cost at most {effect} of the current time and a standard error more than the best, together at "
-        f"most {twice}, and a change must clearly save more than {effect}. More in docs/statistics.md."
+        f"those that cost little more than the best: at most {effect} of the current time plus a standard error, and "
+        f"never more than {twice}; and a change must clearly save more than {effect}. More in docs/statistics.md."
     )
 
 

@@ -117,7 +117,7 @@ def _one_op(decision: Decision, ends: int) -> str:
     texts = []
     for one in shown:
         after = formatting.TOO_NOISY if one.after_too_noisy else formatting.seconds(one.after and max(one.after, 0.0))
-        change = formatting.TOO_NOISY if one.today_too_noisy else f"{formatting.seconds(one.today)} → {after}"
+        change = f"{formatting.seconds(one.today)} → {after}"
         texts.append(f"{change} at {formatting.size(one.size)}" if ends > 1 else change)
     return ", ".join(texts)
 

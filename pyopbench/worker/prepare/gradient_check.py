@@ -176,7 +176,7 @@ def _slope(gradient: Any, function: ScalarFunction, direction: Any) -> _Slope | 
     x = function.inputs[function.position].astype(np.float64)
     dtype = gradient.dtype.name
     step, tolerance = STEP[dtype], TOLERANCE[dtype]
-    reach = step * np.maximum(1.0, np.abs(x)) * direction
+    reach = np.where(np.isfinite(x), step * np.maximum(1.0, np.abs(x)), 0.0) * direction
     center = function.at(x)
     above, below, far_above, far_below = (function.at(x + times * reach) for times in (1, -1, 2, -2))
     slope = (above - below) / 2

@@ -152,6 +152,7 @@ def test_an_expression_is_written_as_tensorflow_spells_it(
             "at = np.argsort(x)\n    at = at[x[at] > 0.5]\n    out = np.zeros(5)\n    out[at] = np.arange(len(at))\n"
             "    return out + x * 0"
         ),
+        "some = {1, 2}\n    some.difference_update({2})\n    return x * len(some)",
         "a, b = np.split(x[:4], 2) if False else (x[:2], x[2:4])\n    return a + b",
         "np_replaced = x.copy()\n    np_replaced[0] = 1\n    return np_replaced * x[-1]",  # a name of the port's
     ],
