@@ -92,3 +92,12 @@ def test_a_size_at_which_today_costs_nothing_has_no_shares() -> None:
     assert [one.label for one in comparison.candidates] == ["native"]
     assert comparison.contrasts.sizes == (10_000,)
     assert comparison.planned == (1_000, 10_000)
+
+
+def test_a_gradient_without_a_cost_gives_way_to_one_that_can_be_compared_with() -> None:
+    curves = {TODAY: 0.0, f"{TODAY}+override_map": 1e-4, "native": 1e-5}
+    run = Bench(curves, directions=("forward_backward",), sizes=(1_000,), mode="node", between=0, within=0).run()
+    run.frame["seconds"] -= 1e-9 * run.frame["calls"] * (run.frame["gradient"] == VARIANTS[TODAY].gradients[0])
+    comparison = compared(run, "forward_backward")
+    assert comparison.baseline == f"{TODAY}+override_map"
+    assert list(comparison.seconds) == [1_000]

@@ -14,6 +14,7 @@ from pyopbench.judge.choice import (
     PROVISIONAL,
     Choice,
     Rules,
+    Standing,
     choose,
     loss_of,
     standings_of,
@@ -179,6 +180,17 @@ def test_what_takes_little_longer_than_the_best_may_be_alike_among_changes(
     choice = chosen({"best": exactly(best), "easy": exactly(easy)}, {"best": 4, "easy": 2}, replace(RULES, alike=0.2))
     assert choice.label == named
     assert choice.as_good == (() if named == "best" else ("best",))
+
+
+@pytest.mark.parametrize(
+    ("effort", "share", "is_as_good"), [(0, 0.97, True), (-1, 0.97, False), (0, 0.98, False), (-1, 0.87, True)]
+)
+def test_alike_is_a_change_of_any_effort_that_saves_the_minimum_effect(
+    effort: float, share: float, is_as_good: bool
+) -> None:
+    standing = Standing("easy", effort, share, share - 0.85, 0.0, 0.0, 0.85)
+    assert standing.is_as_good(replace(RULES, alike=0.2)) == is_as_good
+    assert standing.is_as_good(RULES) == (share == 0.87)
 
 
 def test_of_equal_effort_the_smaller_share_is_chosen_whatever_the_order() -> None:

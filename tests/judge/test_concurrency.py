@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from frames import Bench
 from pyopbench.judge.concurrency import threaded_calls
 from pyopbench.judge.judge import judge_run
 from pyopbench.model.case import BASELINE, Failure
@@ -33,6 +34,7 @@ def test_rates_and_ratios_are_those_of_the_truth_within_their_intervals() -> Non
 def test_without_the_callback_there_is_no_ratio() -> None:
     (one,) = threaded_calls(run({"native": {2: 100.0}}), BASELINE)
     assert one.times_baseline is None
+    assert threaded_calls(Bench({BASELINE: 1e-3}).run(), BASELINE) == (), "called by no threads"
 
 
 def test_one_launch_has_no_interval() -> None:

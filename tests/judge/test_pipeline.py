@@ -18,6 +18,7 @@ from pyopbench.judge.pipeline import (
 )
 from pyopbench.model.arrangement import Arrangement
 from pyopbench.model.errors import NothingMeasured
+from pyopbench.model.formatting import points
 
 EFFECT = 0.03
 NO_STEP = TrainingStep(32)
@@ -40,6 +41,8 @@ def judged(seconds: Mapping[str, float], step: TrainingStep = NO_STEP, **how: An
         ({PORT.key: 1e-6, BATCH.key: 2e-6}, "batch"),
         ({POOL.key: 5e-5, PARALLEL.key: 5e-5}, "parallel"),
         ({PORT.key: 1e-5, POOL.key: 5e-5}, "port"),
+        ({POOL.key: 5e-5, PARALLEL.key: 5.5e-5}, "parallel"),
+        ({POOL.key: 5e-5, PARALLEL.key: 6.5e-5}, "processes"),
         ({one.key: 2e-4 for one in (PARALLEL, BATCH, POOL, PORT)}, "keep"),
     ],
 )
@@ -56,6 +59,17 @@ def test_the_gain_is_the_ratio_of_the_times_and_its_interval_covers_it() -> None
     value, low, high = found.times
     assert low < 4 < high
     assert value == pytest.approx(4, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("loss", "is_told"), [(0.02, True), (0.001, True), (0.0004, False), (0.0, False), (-0.01, False)]
+)
+def test_what_the_answer_may_cost_is_told_where_it_is_more_than_nothing(loss: float, is_told: bool) -> None:
+    found = judged({BATCH.key: 2.5e-5})
+    told = set(replace(found, choice=replace(found.choice, loss=loss)).sentences())
+    unknown = set(replace(found, choice=replace(found.choice, loss=None)).sentences())
+    (added,) = told - unknown
+    assert (points(loss) in added) == is_told
 
 
 def test_an_input_that_hides_behind_the_step_is_kept_whatever_there_is() -> None:

@@ -19,11 +19,14 @@ def test_an_unknown_requirement_is_refused_with_the_legal_ones() -> None:
     assert refused.value.legal == "savedmodel, xla, second_order, distributed, tflite, gpu"
 
 
-def test_a_variant_that_fails_is_no_candidate() -> None:
+@pytest.mark.parametrize("status", ["fails", "does not apply", "silently wrong"])
+def test_a_variant_that_does_not_work_is_no_candidate_and_the_report_says_why(status: str) -> None:
     lines = [line("tflite", name) for name in (TODAY, "xla", "numpy_function")]
-    (decision,) = judged(*lines, line("tflite", "native", "fails", "no kernel"), requires=("tflite",)).decisions
+    found = judged(*lines, line("tflite", "native", status, "no kernel"), requires=("tflite",))
+    (decision,), (remark,) = found.decisions, requirements.remarks(found)
     assert decision.choice != "native"
-    assert decision.barred == (Bar("native", "tflite", "fails", "no kernel"),)
+    assert decision.barred == (Bar("native", "tflite", status, "no kernel"),)
+    assert all(word in remark for word in ("tflite", "native", OP, "no kernel"))
     assert judged(*lines, line("tflite", "native"), requires=("tflite",)).decisions[0].barred == ()
 
 

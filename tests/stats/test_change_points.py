@@ -176,6 +176,24 @@ def test_a_run_between_two_levels_belongs_to_the_nearer_one(between, places):
 
 
 # against plain definitions
+@pytest.mark.parametrize("place", range(8, 29))
+def test_a_change_that_is_taken_back_is_sought_in_stretches_that_get_shorter_by_a_root_of_two(place):
+    """So many that each overlaps half of the next at least (Kovacs et al., definition 1); of 41 points."""
+    stretches = [
+        (math.floor(begin), min(math.ceil(begin + 41 / decay), 41))
+        for decay in np.sqrt(2) ** np.arange(7)
+        for begin in np.linspace(0, 41 - 41 / decay, 2 * math.ceil(decay - 1e-9) - 1)
+    ]
+    values = 4.0 * ((np.arange(41) >= place) & (np.arange(41) < place + 4))
+    largest = max(
+        abs(values[start:at].mean() - values[at:stop].mean()) / math.sqrt(1 / (at - start) + 1 / (stop - at))
+        for start, stop in stretches
+        for at in range(start + 1, stop)
+    )
+    found = [one.place for one in segment(values, np.ones(41)).changes]
+    assert found == ([place, place + 4] if largest > threshold(41) else [])
+
+
 @pytest.mark.parametrize("thresholds", [THRESHOLDS, UNCORRELATED_THRESHOLDS])
 def test_longer_series_need_a_little_more_and_by_most_noise_that_lasts(thresholds):
     """The largest of more statistics, which grows about as the root of a logarithm does."""
@@ -285,7 +303,7 @@ def test_where_a_change_lies_is_what_is_left_of_its_places_at_95_percent(seed):
     assert change.error == pytest.approx(math.hypot(left.error, right.error))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [*range(4), 59])
 def test_a_step_is_found_where_it_explains_the_points_by_their_precision_as_well_as_a_slope_does(seed):
     """A level that turns into another within about three points; by what weighted lines leave unexplained."""
     errors, at = 0.1 * np.random.default_rng(seed).uniform(0.5, 1.5, 15), np.arange(15)

@@ -43,6 +43,7 @@ def test_one_launch_has_an_interval_only_among_enough_cases() -> None:
     means = np.linspace(-0.05, 0.05, FEWEST_DEGREES + 1)
     many = unpaired(estimates(*[0] * len(means), launches=1), estimates(*means, launches=1))
     assert all(one.known for one in many)
+    assert [one.standard_error for one in many] == pytest.approx([math.sqrt(one.shared) for one in many])
     few = unpaired(estimates(*[0] * FEWEST_DEGREES, launches=1), estimates(*means[1:], launches=1))
     assert not any(one.known for one in few)
 

@@ -149,6 +149,12 @@ def test_a_shard_that_is_not_as_it_has_to_be_is_named_with_what_to_do(
     assert step in error.hint
 
 
+@pytest.mark.parametrize("number", range(1, 5))
+def test_whichever_shard_is_missing_is_named(shards: list[Path], tmp_path: Path, number: int) -> None:
+    error = refused([*shards[: number - 1], *shards[number:]], tmp_path / "merged")
+    assert f"--shard {number}/4" in error.hint
+
+
 def test_a_shard_that_is_there_twice_is_refused(shards: list[Path], tmp_path: Path) -> None:
     second = sharded.write_shard(tmp_path / "again", 2, 4, host="elsewhere")
     error = refused([*shards, second], tmp_path / "merged")

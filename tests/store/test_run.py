@@ -83,6 +83,12 @@ def test_a_folder_that_holds_data_is_never_written_to(tmp_path: Path, name: str)
     assert (tmp_path / name).read_bytes() == b"precious"
 
 
+@pytest.mark.parametrize("place", ["", "new", "new/below"])
+def test_a_run_is_made_in_an_empty_or_new_folder(tmp_path: Path, place: str) -> None:
+    created = create(tmp_path / place, stored.typed(stored.run(CASES)))
+    assert open_run(tmp_path / place).plan == created.plan
+
+
 @pytest.mark.parametrize("below", ["", "below"])
 def test_a_file_is_no_output_folder(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").touch()
@@ -248,10 +254,10 @@ def test_a_version_that_comes_again_gets_a_number() -> None:
 
 def test_a_side_whose_name_looks_like_the_number_of_another_has_a_label_of_its_own() -> None:
     """Checkouts, analyses and the gate tell sides apart by their labels."""
-    asked = ["main", "main-2", "main"]
+    asked = ["main", "main-2", "main", "a1" * 20]
     revisions = [Revision(name, f"{place:040x}", "2026-01-01T00:00:00+00:00", "") for place, name in enumerate(asked)]
     labels = [side.label for side in name_sides([Side(revision=revision) for revision in revisions])]
-    assert labels == ["main", "main-2", "main-3"]
+    assert labels == ["main", "main-2", "main-3", "a1" * 5], "a whole hash by its first digits"
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,7 @@ def test_weights_are_equal_for_few_blocks_and_less_for_what_scatters_more():
     rng = np.random.default_rng(6)
     values = rng.standard_normal((FEWEST_FOR_WEIGHTS, 3)) * [1.0, 1.0, 10.0]
     assert weights_of(values[:-1]) == pytest.approx([1 / 3] * 3)
+    assert weights_of(values[:-1, :1]) == weights_of(np.ones_like(values[:, :1])) == [1.0]
     assert not weights_of(np.zeros((0, 0))).size  # of a body whose sides never met in a launch
     weights = weights_of(values)
     assert weights.sum() == pytest.approx(1.0)

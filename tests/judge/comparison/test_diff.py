@@ -15,7 +15,7 @@ import stored
 from foreign_files import document, scaled, with_column, write
 from frames import Bench
 from pairs import cases, write_run
-from pyopbench.judge.comparison.diff import Comparison, UnmatchedCase, compare_sides, notes_of
+from pyopbench.judge.comparison.diff import Comparison, NoCommonCase, UnmatchedCase, compare_sides, notes_of
 from pyopbench.judge.comparison.gate import interim_comparison
 from pyopbench.judge.comparison.sides import ComparedSide, Sides, read_sides
 from pyopbench.model.case import Case
@@ -115,6 +115,25 @@ def test_cases_of_one_side_are_listed_with_the_reason(tmp_path: Path) -> None:
         UnmatchedCase(lost, "A", "not_reached"),
         UnmatchedCase(new, "B", "not_measured"),
     }
+
+
+@pytest.mark.parametrize("failed", [[], [MANY[2]], [MANY[3], MANY[1]]])
+def test_sides_without_a_case_in_common_are_refused_with_the_first_that_failed(
+    tmp_path: Path, failed: list[str]
+) -> None:
+    first = write_run(tmp_path / "a", MANY[:4])
+    skips = [stored.failure(key, "unsupported", None) for key in failed]
+    second = write_run(tmp_path / "b", MANY[4:], skips=skips)
+    with pytest.raises(NoCommonCase) as refused:
+        compared(first, second)
+    assert [key for key in MANY if key in str(refused.value)] == sorted(failed)[:1]
+    assert {one.case for one in refused.value.unmatched if one.kind == "failed"} == set(failed)
+
+
+def test_it_is_told_among_how_many_comparisons_one_is_corrected() -> None:
+    sides = blocks_of_two_versions(1.0)
+    told = [{one.kind: one for one in notes_of(compare_sides(sides, among=many))}["stepped_down"] for many in (1, 2, 3)]
+    assert len({one.sentence for one in told}) == 3
 
 
 def test_wrong_cases_are_never_compared(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from pyopbench.judge.comparison.diff import UnmatchedCase, compare_sides
 from pyopbench.judge.comparison.gate import Gate, interim_comparison, read_gate
 from pyopbench.model import formatting
 from pyopbench.store.run import open_run
-from pyopbench.store.types import Values
-from revision_runs import DIFFERENT, fail_in_second, write_revisions
+from pyopbench.store.types import Side, Values
+from revision_runs import DIFFERENT, fail_in_second, revision, write_revisions
 
 CASES = pairs.cases()
 SLOWER = {CASES[-1]: 1.08}
@@ -57,6 +57,8 @@ def test_several_comparisons_share_the_error(tmp_path: Path) -> None:
     assert {(one.among, one.error) for one in gate.comparisons.values()} == {(3, 0.01)}, (
         "a gate is wrong in one run of a hundred"
     )
+    assert gate.control is not None
+    assert gate.control.among == 1, "it is no revision"
     sides = gate.comparisons["r3"].sides
     one, three = (compare_sides(sides, among=among) for among in (1, 3))
     assert one.smallest is not None
@@ -199,3 +201,12 @@ def test_values_are_the_same_or_differ_or_were_not_compared(tmp_path: Path) -> N
     other = read_gate(write_revisions(tmp_path / "other", {}, {}, different={1: DIFFERENT}), 0.03)
     assert unknown.values_text() == wording.NO_VALUES
     assert len({one.values_text() for one in (gate, unknown, again, other)}) == 4
+
+
+def test_a_revision_is_named_as_asked_with_its_hash_and_whether_it_is_committed() -> None:
+    made = structs.replace(revision("r1", 1), commit=HASH)
+    named, by_hash = (wording.name_text(Side(label=label, revision=made)) for label in ("r1", HASH[:10]))
+    dirty = wording.name_text(Side(label="r1", revision=structs.replace(made, dirty=True)))
+    assert (named, by_hash) == (f"r1 ({HASH[:10]}): {made.subject}", f"{HASH[:10]}: {made.subject}")
+    assert dirty.startswith(f"r1 ({HASH[:10]}")
+    assert dirty != named

@@ -89,6 +89,12 @@ def test_a_run_is_taken_against_its_baseline_which_is_a_latency():
     assert native.launches == 5
 
 
+@pytest.mark.parametrize("launches", [1, 2, 3])
+def test_a_point_has_an_error_and_an_interval_from_two_launches_on(launches):
+    native = variants_of(bench(2e-4, launches=launches))["native"]
+    assert (native.error > 0, math.isnan(native.low), native.launches) == (launches > 1, launches == 1, launches)
+
+
 def test_what_was_found_wrong_has_no_point():
     run = bench(1e-4)
     wrong = next(case for case in run.cases if "/native/" in case)
