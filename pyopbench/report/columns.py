@@ -177,7 +177,11 @@ LATENCIES = Facts(
     "RunResult.latencies",
     _columns(
         *_CASE,
-        ("seconds", "s", "per call, in `node` per op inside the graph, in `threads:N` 1 / calls per second: mean"),
+        (
+            "seconds",
+            "s",
+            "per call; in `node` per op in the graph; in `threads:N` a second by the calls of all in it: mean",
+        ),
         *_SECONDS_INTERVAL,
         ("launches", "count", "worker processes"),
         ("too_noisy", "bool", "whether it is too noisy for reports to show it as a number"),
