@@ -72,6 +72,7 @@ def test_sizes_and_axes_may_be_unknown_in_a_graph(of_several: NumbaOp) -> None:
         function(np.ones((3, 3), np.float32), 2)
 
 
+@pytest.mark.measures
 def test_what_it_raises_is_an_error_of_the_op_and_no_memory_is_lost(of_several: NumbaOp) -> None:
     function = tf.function(of_several)
 
@@ -85,7 +86,7 @@ def test_what_it_raises_is_an_error_of_the_op_and_no_memory_is_lost(of_several: 
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     before = call(30)
-    assert call(200) - before < 10_000
+    assert call(200) - before < 30_000, "the smallest array, lost in each call, would be 40,000"
 
 
 def test_a_size_that_is_not_what_was_declared_is_an_error(of_several: NumbaOp) -> None:
