@@ -159,5 +159,5 @@ def comparisons_of(
 
 
 def _is_clear(row: Any) -> bool:
-    # A launch that finds a cost at or below zero has no ratio to it, and the others would be a choice of the slow ones.
+    # A launch with a cost at or below zero has no ratio, and the launches that are left would be the slow ones.
     return bool(row.seconds > 0 and not row.too_noisy)

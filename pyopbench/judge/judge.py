@@ -318,7 +318,7 @@ class Judging:
 def interim_analysis(source: Source, judging: Judging, launches: int, most: int) -> InterimAnalysis:
     """Judge what a run has measured in so many launches, of at most so many, to see what is left open.
 
-    What is closed is not measured on, so it has to be clear at `INTERIM_ERROR`.
+    What is closed is not measured further, so it has to be clear at `INTERIM_ERROR`.
     """
     run = read_one([source])
     if run.pipeline is not None:

@@ -180,7 +180,7 @@ LATENCIES = Facts(
         (
             "seconds",
             "s",
-            "per call; in `node` per op in the graph; in `threads:N` 1 s by the calls of all threads: mean",
+            "per call; in `node`, per op in the graph; in `threads:N`, 1 / (calls a second of all threads); mean",
         ),
         *_SECONDS_INTERVAL,
         ("launches", "count", "worker processes"),
